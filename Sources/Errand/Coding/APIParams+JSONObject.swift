@@ -20,7 +20,6 @@ extension APIParams {
 private struct JSONObjectReader {
     private static let depthLimit = 512
 
-    /// The names and indexes that lead to the value.
     let path: String
     var depth = 1
 
@@ -54,9 +53,7 @@ private struct JSONObjectReader {
         return values
     }
 
-    /// Returns the value in an optional.
-    ///
-    /// - Throws: `invalidRequest` for what is not an optional.
+    /// Throws `invalidRequest` for what is not an optional.
     private func wrapped(_ value: Any) throws(APIError) -> any Encodable & Sendable {
         let mirror = Mirror(reflecting: value)
         guard mirror.displayStyle == .optional else {
@@ -83,7 +80,7 @@ private struct JSONObjectReader {
 }
 
 extension JSONValue {
-    /// Creates the value of an `NSNumber`; `nil` if JSON has no such number.
+    /// `nil` if JSON has no such number.
     fileprivate init?(number: Any) {
         guard JSONSerialization.isValidJSONObject([number]),
             let text = try? JSONSerialization.data(withJSONObject: [number]),

@@ -106,7 +106,7 @@ extension APIParams {
         return try Self.encode(layers[0], with: encoder)
     }
 
-    /// Returns the parameters as one JSON value: an object, or an array or a scalar if they are one.
+    /// An object, or an array or a scalar if the parameters are one.
     func tree(with encoder: JSONEncoder) throws(APIError) -> JSONValue {
         var members: [String: JSONValue] = [:]
         for layer in layers {
@@ -135,7 +135,6 @@ extension APIParams {
         }
     }
 
-    /// Returns the name of the parameter, and of its member, that an error is about.
     private static func name(in error: any Error) -> String {
         guard case EncodingError.invalidValue(_, let context)? = error as? EncodingError, !context.codingPath.isEmpty
         else {
@@ -161,7 +160,7 @@ extension APIParams.Layer {
         return true
     }
 
-    /// The layer as a JSON value, without encoding; `nil` unless it contains only scalars that no encoder strategy changes.
+    /// Without encoding; `nil` unless it contains only scalars that no encoder strategy changes.
     fileprivate var scalarTree: JSONValue? {
         guard case .values(let values) = self else { return nil }
         let scalars = values.compactMapValues { JSONValue(scalar: $0.value) }
@@ -170,7 +169,7 @@ extension APIParams.Layer {
 }
 
 extension JSONValue {
-    /// Creates the value of a scalar that no encoder strategy changes; `nil` for everything else.
+    /// `nil` for what an encoder strategy may change.
     fileprivate init?(scalar: any Encodable & Sendable) {
         switch scalar {
         case let value as String: self = .string(value)

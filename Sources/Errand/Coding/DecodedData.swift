@@ -5,11 +5,9 @@ struct DecodedData {
     private let body: Data
     private let range: Range<Data.Index>
 
-    /// The JSON text of the part.
     var data: Data { Data(body[range]) }
 
-    /// Returns the body with another text in place of the part; `nil` for one that would change what surrounds it, because it
-    /// is not one JSON value.
+    /// Returns `nil` for a text that would change what surrounds it, because it is not one JSON value.
     func body(with data: Data) -> Data? {
         guard range != body.startIndex..<body.endIndex else { return data }
         guard (try? JSONValue(json: data)) != nil else { return nil }
@@ -25,9 +23,7 @@ struct DecodedData {
 
 /// Where a serializer reads the body of a response.
 enum BodySource: Sendable {
-    /// In ``APIResponse/body``.
     case memory
-    /// In ``APIResponse/file``.
     case file
     /// In one of the two, or not at all.
     case either
@@ -40,21 +36,16 @@ enum DecodedResponses: Int, Sendable {
     case enveloped
     /// Those in the format of the decoder.
     case readable
-    /// Those with a 2xx status.
     case successes
     case all
 
-    /// Those of which `type` is decoded: an optional is `nil` for another status than 2xx.
+    /// An optional is `nil` for another status than 2xx, without being decoded.
     static func of<Value>(_ type: Value.Type) -> DecodedResponses { type is any OptionalValue.Type ? .successes : .all }
-
-    /// Those of this and those of `other`.
     func union(_ other: DecodedResponses) -> DecodedResponses { rawValue < other.rawValue ? other : self }
 }
 
 extension ResponseReader {
-    /// Returns the part of a success that is decoded; `nil` if nothing is, or if decoding finds the failure.
-    ///
-    /// - Throws: `decoding` where the part cannot be found in the format of the response.
+    /// Returns `nil` if nothing is decoded, or if decoding finds the failure.
     func decodedData(
         of response: APIResponse,
         in responses: DecodedResponses
@@ -96,9 +87,7 @@ extension ResponseReader {
         }
     }
 
-    /// Returns whether names of the response are converted from snake case.
-    ///
-    /// - Throws: `DecodingError` for a response whose names cannot be known.
+    /// Throws for a response whose names cannot be known.
     private func convertsNames(in response: APIResponse) throws -> Bool {
         if let custom, !(custom is JSONDecoder) {
             _ = try JSONValue(json: response.body)
@@ -117,8 +106,7 @@ private struct AnyContent: Decodable {
 }
 
 extension APIError {
-    /// This failure to decode a response, if adapters have left no JSON, with that as its reason.
-    func explained(byAdapted data: Data) -> APIError {
+    func withReason(forAdapted data: Data) -> APIError {
         guard type == .decoding, (try? JSONValue(json: data)) == nil else { return self }
         let reason = "the data adapters have left data that is not JSON"
         return caused(by: APIError(type, reason: reason, underlying: underlying))

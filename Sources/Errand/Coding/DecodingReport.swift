@@ -8,15 +8,14 @@ final class DecodingReport: Sendable {
         var skippedCount = 0
     }
 
-    /// The report of the response that is being decoded; `nil` if nothing observes it.
+    /// `nil` if nothing observes it.
     @TaskLocal static var current: DecodingReport?
 
     private let state = Mutex(State())
 
-    /// How many elements are listed, so that a long array of bad ones does not fill the memory.
+    /// So that a long array of bad elements does not fill the memory.
     private static let mostReasons = 100
 
-    /// The event with what was counted; `nil` for nothing.
     var event: APIEvent.Kind? {
         let state = state.withLock { $0 }
         guard !state.converted.isEmpty || !state.skipped.isEmpty else { return nil }

@@ -4,14 +4,12 @@ import Foundation
 enum FormEncoding {
     typealias Pair = (name: String, value: String)
 
-    /// Returns the text of pairs in UTF-8, by the WHATWG serializer (URL Standard section 5.2).
-    ///
-    /// A space is written as `spaces` has it.
+    /// Returns the text of pairs by the WHATWG serializer (URL Standard section 5.2).
     static func serialize(_ pairs: [Pair], _ spaces: ParamEncoding.Spaces = .plus) -> String {
         pairs.map { escape($0.name, spaces) + "=" + escape($0.value, spaces) }.joined(separator: "&")
     }
 
-    /// Returns the pairs of an object, sorted by name, and none for `null`.
+    /// Returns the pairs sorted by name, and none for `null`.
     static func pairs(of tree: JSONValue, _ encoding: ParamEncoding = ParamEncoding()) throws(APIError) -> [Pair] {
         switch tree {
         case .null: return []
@@ -65,7 +63,7 @@ enum FormEncoding {
 }
 
 extension JSONValue {
-    /// The text of a scalar in a query, a form or a path; `nil` for `null`, arrays and objects.
+    /// `nil` for `null`, arrays and objects.
     var scalarText: String? {
         switch self {
         case .string(let value): value
@@ -79,7 +77,7 @@ extension JSONValue {
 }
 
 extension UInt8 {
-    /// Whether the byte is not percent-encoded in a form (URL Standard, application/x-www-form-urlencoded percent-encode set).
+    /// URL Standard, application/x-www-form-urlencoded percent-encode set.
     fileprivate var isFormSafe: Bool {
         switch self {
         case UInt8(ascii: "*"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"): true

@@ -9,7 +9,6 @@ import Synchronization
 final class JSONDocument: Sendable {
     // Sendable, because nothing but the identity of the decoder is used on other threads.
     private struct State: @unchecked Sendable {
-        /// The current decoder, until ``end()``.
         var decoder: (any Decoder)?
         var root: JSONValue?
     }
@@ -25,7 +24,7 @@ final class JSONDocument: Sendable {
         self.convertsNames = convertsNames
     }
 
-    /// Decodes `text` with `decoder`: calls `read` once with the decoder of the whole text, and returns its result.
+    /// Calls `read` once with the decoder of the whole text.
     static func decode<Value>(
         _ text: Data,
         with decoder: JSONDecoder,
@@ -39,9 +38,7 @@ final class JSONDocument: Sendable {
         }
     }
 
-    /// Returns the value at the coding path of `decoder`; `nil` if it decodes another text.
-    ///
-    /// - Throws: `DecodingError` when the text is malformed.
+    /// Returns `nil` if `decoder` decodes another text.
     static func value(for decoder: any Decoder) throws -> JSONValue? {
         guard let document = current, document.isRead(by: decoder) else { return nil }
         return try document.value(at: decoder.codingPath)
@@ -80,7 +77,7 @@ extension JSONDocument {
         withExtendedLifetime(last) {}
     }
 
-    /// Returns whether `decoder` decodes this text, and not another one during its decoding.
+    /// Another text may be decoded during the decoding of this one.
     private func isRead(by decoder: any Decoder) -> Bool {
         guard let current = state.withLock({ $0 }).decoder else { return false }
         return current as AnyObject === decoder as AnyObject
@@ -110,7 +107,7 @@ extension JSONDocument {
 }
 
 extension JSONDecoder {
-    /// Whether names are converted from snake case; `nil` for a custom conversion and for JSON5.
+    /// `nil` for a custom conversion and for JSON5.
     var convertsNames: Bool? {
         guard !allowsJSON5 else { return nil }
         return switch keyDecodingStrategy {
@@ -122,7 +119,7 @@ extension JSONDecoder {
 }
 
 extension String {
-    /// The name that `convertFromSnakeCase` converts to this one; `nil` if there may be several.
+    /// `nil` if several names are converted to this one.
     var snakeCase: String? {
         guard let first, first.isLowercase, utf8.allSatisfy(\.isASCIIAlphanumeric) else { return nil }
         return reduce(into: "") { $0 += $1.isUppercase ? "_" + $1.lowercased() : String($1) }

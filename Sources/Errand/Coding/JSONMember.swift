@@ -5,16 +5,9 @@ struct JSONMember {
     private var scanner: JSONScanner
     private let convertsNames: Bool
 
-    /// Returns the bytes of the member at a path, as ``Envelope`` describes it; `nil` if there is none.
+    /// Returns the bytes of the member at a path, as ``Envelope`` describes it, in a valid JSON text.
     ///
-    /// Of members with the same name the first one is used, as by `JSONDecoder`.
-    ///
-    /// - Parameters:
-    ///   - path: A name, or names with dots between them.
-    ///   - text: A valid JSON text in UTF-8.
-    ///   - convertsNames: Whether a name in snake case is that of a member in camel case as well.
-    /// - Returns: The range of the value.
-    /// - Throws: `DecodingError.dataCorrupted`, with a position and no part of the text, where the text is found to be malformed.
+    /// Of members with the same name the first one is used, as by `JSONDecoder`. An error has a position and no part of the text.
     static func range(of path: String, in text: Data, convertsNames: Bool) throws -> Range<Data.Index>? {
         let range = try text.withUnsafeBytes { bytes in
             var finder = JSONMember(scanner: JSONScanner(bytes), convertsNames: convertsNames)
@@ -41,7 +34,6 @@ struct JSONMember {
         return found
     }
 
-    /// Returns the value of a member of the next object; `nil` if there is none.
     private mutating func member(_ name: String) throws -> Range<Int>? {
         scanner.skipBlanks()
         guard scanner.take(UInt8(ascii: "{")) else { return nil }

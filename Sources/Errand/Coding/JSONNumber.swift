@@ -4,12 +4,11 @@ import Foundation
 struct JSONNumber {
     private let text: UnsafeBufferPointer<UInt8>
     private var isNegative = false
-    // The digits, up to the precision of `Decimal`.
+    // Up to the precision of `Decimal`.
     private var significand: UInt128 = 0
     private var exponent = 0
     private var isTruncated = false
 
-    /// Reads the number that is the whole text.
     init(_ text: UnsafeBufferPointer<UInt8>) {
         self.text = text
         var (isFraction, hasOmitted) = (false, false)
@@ -63,7 +62,7 @@ extension JSONNumber {
         return isNegative ? Int64(-Int128(magnitude)) : Int64(exactly: magnitude)
     }
 
-    /// The nearest double; `nil` if that is infinite.
+    /// `nil` if the nearest double is infinite.
     private var double: Double? {
         // With exact operands, a single operation is correctly rounded (Clinger's fast path).
         guard significand <= 1 << 53, !isTruncated, Self.powers.indices.contains(abs(exponent)) else {
@@ -87,7 +86,6 @@ extension JSONNumber {
         return shortest.withUTF8 { JSONNumber($0).normalized == normalized }
     }
 
-    /// The digits without trailing zeros.
     private var normalized: (significand: UInt128, exponent: Int) {
         var (digits, power) = (significand, exponent)
         while digits != 0 {

@@ -10,9 +10,7 @@ struct JSONReader {
 
     private init(_ scanner: JSONScanner) { self.scanner = scanner }
 
-    /// Parses a whole text.
-    ///
-    /// - Throws: `DecodingError.dataCorrupted` with a position and no part of the text.
+    /// An error has a position and no part of the text.
     static func value(of text: Data) throws -> JSONValue {
         try text.withUnsafeBytes { bytes in
             var reader = JSONReader(JSONScanner(bytes))
@@ -35,7 +33,7 @@ struct JSONReader {
         }
     }
 
-    /// Parses a scalar or an empty container; returns `nil` after the beginning of a container with elements.
+    /// Returns `nil` after the beginning of a container with elements.
     private mutating func beginning() throws -> JSONValue? {
         scanner.skipBlanks()
         switch scanner.peek {
@@ -62,7 +60,7 @@ struct JSONReader {
         return nil
     }
 
-    /// Parses what follows an element; returns the container if it ends, and `nil` if there is another element.
+    /// Returns the container if it ends, and `nil` if there is another element.
     private mutating func closed() throws -> JSONValue? {
         let end = open[open.count - 1].end
         scanner.skipBlanks()
@@ -77,7 +75,6 @@ struct JSONReader {
         return open.removeLast().value
     }
 
-    /// Parses the name of the next member and its colon, in an object.
     private mutating func name() throws {
         let last = open.count - 1
         guard open[last].names != nil else { return }
@@ -97,9 +94,8 @@ struct JSONReader {
 }
 
 extension JSONReader {
-    /// An array or an object whose end has not been parsed.
     private struct Container {
-        /// The names of an object's members; `nil` in an array.
+        /// `nil` in an array.
         var names: [String]?
         var elements: [JSONValue] = []
 

@@ -99,15 +99,13 @@ extension JSONValue: Decodable {
         return (try? container.decode(Double.self)).map { fraction($0, in: container) }
     }
 
-    /// Returns a number that a decoder has decoded as an integer, as it may also do with the nearest double of a fraction; `nil`
-    /// if it is none.
+    /// A decoder may also decode a fraction as the nearest integer, which is none.
     private static func integer(_ value: Int64, in container: any SingleValueDecodingContainer) -> JSONValue? {
         if value == 0, let double = try? container.decode(Double.self), double.sign == .minus { return .double(double) }
         guard let exact = try? container.decode(Decimal.self), exact != Decimal(value) else { return .int(value) }
         return nil
     }
 
-    /// Returns a number that is not an integer, whose nearest double is `value`.
     private static func fraction(_ value: Double, in container: any SingleValueDecodingContainer) -> JSONValue {
         guard let exact = try? container.decode(Decimal.self), exact != Decimal(string: "\(value)") else {
             return .double(value)

@@ -44,7 +44,6 @@ final class LenientDecoder: JSONDecoder, @unchecked Sendable {
         try Value(from: root(of: text), configuration: configuration)
     }
 
-    /// Decodes one value as `JSONDecoder` does.
     func decodeExactly<Value: Decodable>(_ type: Value.Type, from value: JSONValue) throws -> Value {
         try super.decode(type, from: JSONEncoder().encode(value))
     }

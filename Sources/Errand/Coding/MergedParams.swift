@@ -5,9 +5,8 @@ struct MergedParams {
     private var params: APIParams?
     private let encoder: JSONEncoder
     private let encoding: ParamEncoding
-    /// The names that are encoded elsewhere.
     private var excluded: Set<String> = []
-    /// The names that are encoded; `nil` for all.
+    /// `nil` for all names.
     private var included: Set<String>?
 
     init(
@@ -24,20 +23,19 @@ struct MergedParams {
     /// Whether there are no parameters, not even an empty object.
     var isEmpty: Bool { params == nil }
 
-    /// Returns the parameter `name` for the path; the query and the body then omit it.
+    /// The query and the body then omit the parameter.
     mutating func takeForPath(_ name: String) throws(APIError) -> JSONValue? {
         excluded.insert(name)
         return try params?.tree(with: encoder)[name]
     }
 
-    /// Returns the parameters in the query.
     func inQuery(by placement: ParamPlacement) -> MergedParams {
         var part = self
         part.included = placement.queryNames
         return part
     }
 
-    /// Returns the parameters in the body; none if the query contains all of them.
+    /// None if the query contains all parameters.
     func inBody(by placement: ParamPlacement) throws(APIError) -> MergedParams {
         var part = self
         if placement == .query { part.params = nil }
@@ -48,24 +46,20 @@ struct MergedParams {
         return part
     }
 
-    /// Returns the parameters as pairs of name and value.
     func pairs() throws(APIError) -> [FormEncoding.Pair] {
         try FormEncoding.pairs(of: tree(), encoding)
     }
 
-    /// Returns the text of the parameters in a query or a form.
     func formText() throws(APIError) -> String {
         FormEncoding.serialize(try pairs(), encoding.spaces)
     }
 
-    /// Returns the JSON text of the parameters.
     func json() throws(APIError) -> Data {
         let isWhole = excluded.isEmpty && included == nil && encoding.nils != .omitted
         if let params, isWhole { return try params.json(with: encoder) }
         return try APIParams(tree()).json(with: encoder)
     }
 
-    /// Returns the parameters as one value.
     func tree() throws(APIError) -> JSONValue {
         guard let params else { return .object([:]) }
         let tree = encoding.apply(to: try params.tree(with: encoder))

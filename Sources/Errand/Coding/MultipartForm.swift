@@ -67,7 +67,7 @@ public struct MultipartForm: Sendable {
         parts.append(Part(name: name, filename: filename, contentType: contentType, content: .stream(stream)))
     }
 
-    /// Returns the body: `fields` first, then the parts.
+    /// `fields` first, then the parts.
     func body(fields: [FormEncoding.Pair]) throws(APIError) -> HTTPBody {
         let fields = fields.map {
             Part(name: $0.name, filename: nil, contentType: nil, content: .data(Data($0.value.utf8)))

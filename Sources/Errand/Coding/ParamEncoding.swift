@@ -87,10 +87,9 @@ extension ParamEncoding {
         nesting == .dots ? "\(name).\(member)" : "\(name)[\(member)]"
     }
 
-    /// Returns the parameters that are encoded: without the members that are `null`, where these are omitted everywhere.
     func apply(to params: JSONValue) -> JSONValue { nils == .omitted ? params.withoutNullMembers : params }
 
-    /// Returns the text of a scalar; `nil` for what is not written, arrays and objects.
+    /// `nil` for what is not written, arrays and objects.
     func text(of scalar: JSONValue) -> String? {
         if nils == .empty, scalar == .null { return "" }
         if booleans == .digits, case .bool(let value) = scalar { return value ? "1" : "0" }
@@ -99,7 +98,7 @@ extension ParamEncoding {
 }
 
 extension JSONValue {
-    /// The value without the members of objects that are `null`; elements of arrays remain.
+    /// Elements of arrays remain.
     fileprivate var withoutNullMembers: JSONValue {
         switch self {
         case .object(let members): .object(members.filter { $0.value != .null }.mapValues(\.withoutNullMembers))

@@ -18,7 +18,7 @@ public enum ParamPlacement: Sendable, Hashable {
 }
 
 extension ParamPlacement {
-    /// The names of the parameters in the query; `nil` for all.
+    /// `nil` for all names.
     var queryNames: Set<String>? {
         switch self {
         case .automatic, .query, .queryAndBody: nil

@@ -12,7 +12,7 @@ struct PathTemplate {
         isURL = start.last == UInt8(ascii: ":") && text.utf8.dropFirst(start.count).starts(with: "//".utf8)
     }
 
-    /// The texts around the parameters, each with the name of the parameter after it; the last one has none.
+    /// Each text with the name of the parameter after it; the last one has none.
     private var pieces: [(text: Substring, name: String?)] {
         var (pieces, rest): ([(text: Substring, name: String?)], Substring) = ([], text[...])
         while let open = rest.utf8.firstIndex(of: UInt8(ascii: "{")),
@@ -25,10 +25,9 @@ struct PathTemplate {
         return pieces
     }
 
-    /// The names of the parameters in the path.
     var names: Set<String> { Set(pieces.compactMap(\.name)) }
 
-    /// Returns the path with its parameters, each percent-encoded as one segment; the rest of a URL is not encoded.
+    /// Encodes each parameter as one segment; the rest of a URL is not encoded.
     func filled(from params: inout MergedParams) throws(APIError) -> String {
         var path = ""
         let pieces = pieces
@@ -42,7 +41,7 @@ struct PathTemplate {
         return path
     }
 
-    /// Returns a part of the template as it is sent; unchanged in a URL, whose components are encoded when it is parsed.
+    /// Leaves a URL as it is, whose components are encoded when it is parsed.
     private func encoded(_ part: Substring.UTF8View) -> String {
         isURL ? String(Substring(part)) : PercentEncoding.path(part)
     }

@@ -9,7 +9,6 @@ struct RequestBuilder: Sendable {
         (self.draft, self.service) = (draft, service)
     }
 
-    /// Returns the request as its adapters leave it.
     func adaptedRequest(with common: CommonValues, _ context: AdapterContext) async throws(APIError) -> HTTPRequest {
         // An adapter may add secrets, which another origin must not receive.
         guard !leavesOrigin else { return try request(with: common) }
@@ -18,22 +17,20 @@ struct RequestBuilder: Sendable {
         if !adapters.params.isEmpty {
             context.sentParams = SentParams(draft, for: service)
             let params = common.params?.merging(draft.params) ?? draft.params
-            adapted.draft.params = try await service.adapted(params, in: context)
+            adapted.draft.params = try await service.adapt(params, in: context)
             common.params = nil
         }
         let request = try adapted.request(with: common)
         // Only adapters that have adapted the parameters sign them.
         if !adapters.params.isEmpty { context.sentParams = SentParams(adapted.draft, for: service) }
-        return adapters.request.isEmpty ? request : try await service.adapted(request, in: context)
+        return adapters.request.isEmpty ? request : try await service.adapt(request, in: context)
     }
 
-    /// Whether a URL from the server leads to another origin than the service's.
     private var leavesOrigin: Bool {
         guard case .link(let link) = draft.replacement else { return false }
         return !link.url.hasSameOrigin(as: service.baseURL)
     }
 
-    /// Returns the request with the headers and parameters of the service.
     func request(with common: CommonValues = CommonValues()) throws(APIError) -> HTTPRequest {
         if case .request(let request, let isComplete) = draft.replacement {
             return isComplete ? request : try completed(request, with: common)
@@ -71,7 +68,7 @@ struct RequestBuilder: Sendable {
         return request
     }
 
-    /// Returns the service's headers, replaced by the body's type, replaced by the request's headers.
+    /// The service's headers, replaced by the body's type, replaced by the request's headers.
     ///
     /// The type of a multipart body replaces the request's, because it contains the boundary.
     private func headers(replacing common: HTTPHeaders, contentType: String?) -> HTTPHeaders {
@@ -96,7 +93,6 @@ struct CommonValues: Sendable {
 }
 
 extension APIService {
-    /// Returns what the service adds to a request of this moment.
     func common() async throws(APIError) -> CommonValues {
         var common = CommonValues()
         do {
@@ -110,7 +106,6 @@ extension APIService {
         return common
     }
 
-    /// Returns what the closures of the service add.
     private func ownCommon() async throws -> CommonValues {
         var common = CommonValues()
         if let commonParams { common.params = try await commonParams() }
@@ -118,7 +113,6 @@ extension APIService {
         return common
     }
 
-    /// Returns the failure of a load whose closure or adapter has thrown `error`: that error, or one of `type`.
     func failure(from error: any Error, reason: String, as type: APIErrorType = .invalidRequest) -> APIError {
         if let error = error as? APIError {
             // Something else was cancelled, for which the load must not end as cancelled.
@@ -129,9 +123,7 @@ extension APIService {
 }
 
 extension APIService {
-    /// Returns a link from the server if it has the service's origin, or another one that is allowed.
-    ///
-    /// - Throws: `security`, with both origins and no other part of their URLs.
+    /// An error has both origins and no other part of their URLs.
     fileprivate func url(following link: RequestDraft.Link) throws(APIError) -> URL {
         let url = link.url
         let allowed = [baseURL] + link.allowedOrigins
@@ -142,9 +134,7 @@ extension APIService {
         return url
     }
 
-    /// Returns the request for a link, without secrets if it is for another origin than the service's.
-    ///
-    /// - Throws: `security` if the other origin would receive a body.
+    /// Throws if another origin than the service's would receive a body.
     func withoutSecrets(_ request: HTTPRequest) throws(APIError) -> HTTPRequest {
         guard !request.url.hasSameOrigin(as: baseURL) else { return request }
         guard request.body.isEmpty else {
@@ -154,9 +144,7 @@ extension APIService {
         return request.withoutSecretHeaders()
     }
 
-    /// Returns the URL of a plain call: a path below the base URL, or an absolute URL of the service's origin, unchanged.
-    ///
-    /// - Throws: `security`, with both origins and no other part of their URLs.
+    /// Leaves an absolute URL of the service's origin unchanged; an error has both origins and no other part of their URLs.
     fileprivate func url(plain url: URL) throws(APIError) -> URL {
         guard url.scheme == nil, url.host == nil else {
             guard url.hasSameOrigin(as: baseURL) else {
@@ -168,9 +156,7 @@ extension APIService {
         return try self.url(path: String(url.absoluteString.prefix { $0 != "#" }), query: "")
     }
 
-    /// Returns an absolute URL with a query added, resolved by RFC 3986, if it has the service's origin.
-    ///
-    /// - Throws: `security`, with both origins and no other part of their URLs; `invalidRequest` for a malformed URL.
+    /// An error has both origins and no other part of their URLs.
     fileprivate func url(absolute text: String, query: String) throws(APIError) -> URL {
         guard let url = URLReference(text.utf8)?.resolved(against: baseURL) else {
             throw APIError(.invalidRequest, reason: "the path is a malformed URL")

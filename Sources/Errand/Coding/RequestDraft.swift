@@ -14,15 +14,14 @@ struct RequestDraft: Sendable {
     /// A URL from the server, which replaces path and query.
     struct Link: Sendable {
         let url: URL
-        /// URLs of the origins that may be requested besides the service's.
         let allowedOrigins: [URL]
     }
 
     /// What a few loads send instead of path and parameters; out of line, because most have none.
     indirect enum Replacement {
-        /// A URL from the server, for path and query.
+        /// For path and query.
         case link(Link)
-        /// The request of a plain call, for everything; a service completes it unless it is complete.
+        /// For everything; a service completes the request unless it is complete.
         case request(HTTPRequest, isComplete: Bool)
     }
 
@@ -40,22 +39,18 @@ struct RequestDraft: Sendable {
     var redirectPolicy: Boxed<RedirectPolicy>?
     var idempotencyKey: String?
 
-    /// Whether the request may be sent twice.
     var isRepeatable: Bool { method.isIdempotent || idempotencyKey != nil }
 
-    /// Whether it is the request of a plain call.
     var isPlainCall: Bool {
         guard case .request = replacement else { return false }
         return true
     }
 
-    /// Whether a URL from the server replaces path and query.
     var followsLink: Bool {
         guard case .link = replacement else { return false }
         return true
     }
 
-    /// Adds parameters, which replace others of the same name, and a link.
     mutating func add(_ addition: Addition) {
         params = params?.merging(addition.params) ?? addition.params
         replacement = addition.link.map { .link($0.wrappedValue) }
@@ -63,7 +58,6 @@ struct RequestDraft: Sendable {
 }
 
 extension RequestDraft {
-    /// Creates the draft of a plain call.
     init(_ request: HTTPRequest, isComplete: Bool) {
         self.init(method: request.method, path: request.url.path(percentEncoded: true))
         replacement = .request(request, isComplete: isComplete)

@@ -91,21 +91,18 @@ public struct RequestSerializer: Sendable {
 }
 
 extension RequestSerializer {
-    /// Whether the body consists of parts.
     var isMultipart: Bool {
         guard case .multipart = format else { return false }
         return true
     }
 
-    /// The encoding of names and Booleans; `nil` for that of the service.
     var ownEncoding: ParamEncoding? { choices?.wrappedValue.encoding }
 
-    /// Whether a request with `method` has a body.
     func allowsBody(of method: HTTPMethod) -> Bool {
         placement(for: method) != .query || !method.encodesParamsInQuery
     }
 
-    /// Where the parameters are encoded; never `automatic`.
+    /// Never `automatic`.
     func placement(for method: HTTPMethod) -> ParamPlacement {
         let chosen = choices?.wrappedValue.placement ?? .automatic
         guard chosen == .automatic else { return chosen }
@@ -113,9 +110,6 @@ extension RequestSerializer {
         return method.encodesParamsInQuery ? .query : .body
     }
 
-    /// Returns the body of a request with `params` in it, and its media type if there is a body.
-    ///
-    /// - Throws: `invalidRequest` for parameters that the body cannot contain.
     func body(
         of params: MergedParams,
         form: MultipartForm?,

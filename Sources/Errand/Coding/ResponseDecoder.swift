@@ -38,12 +38,9 @@ extension JSONDecoder: ResponseDecoder {}
 extension PropertyListDecoder: ResponseDecoder {}
 
 extension ResponseDecoder {
-    /// Returns what an envelope contains besides its data.
     func head(of body: Data, in envelope: Envelope) throws -> EnvelopeHead {
         try EnvelopeScope.$current.withValue(envelope) { try decode(InEnvelope<EnvelopeHead>.self, from: body).content }
     }
-
-    /// Returns an envelope with its data.
     func content<Value: Decodable>(of body: Data, in envelope: Envelope) throws -> EnvelopeContent<Value> {
         try EnvelopeScope.$current.withValue(envelope) {
             try decode(InEnvelope<EnvelopeContent<Value>>.self, from: body).content

@@ -14,7 +14,7 @@ extension APIResponse {
         return "the response is not JSON (\(type), begins with \(markup))"
     }
 
-    /// The media type, if it is in the list below.
+    /// Only a type of the list below.
     var typeForReason: String {
         headers["Content-Type"].map { Self.mediaType($0) ?? "another Content-Type" } ?? "no Content-Type"
     }
@@ -28,10 +28,8 @@ extension APIResponse {
         String(decoding: start.prefix(markup.utf8.count), as: UTF8.self).lowercased() == markup.lowercased()
     }
 
-    /// The beginning of the body, without spaces and a byte order mark.
+    /// Without spaces and a byte order mark.
     private var start: Data { body.prefix(256).drop { $0 <= 0x20 || [0xEF, 0xBB, 0xBF].contains($0) } }
-
-    /// Whether the body begins like a JSON object.
     var beginsLikeObject: Bool { start.first == UInt8(ascii: "{") }
 
     // A text is listed before its prefixes.

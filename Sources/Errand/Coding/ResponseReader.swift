@@ -3,9 +3,8 @@ import Foundation
 /// Reads the responses to the loads of a service: their failures, expired logins among them, or their values.
 struct ResponseReader: Sendable {
     let service: APIService
-    /// What reads bodies instead of the service's `JSONDecoder`.
+    /// Instead of the service's `JSONDecoder`.
     let custom: (any ResponseDecoder)?
-    /// Emits what a lenient decoder has converted.
     private let trace: LoadTrace?
 
     /// `decoder` precedes that of the service.
@@ -26,7 +25,6 @@ struct ResponseReader: Sendable {
         return try value(of: response, by: serializer)
     }
 
-    /// Returns the value of a response whose data are adapted before they are decoded.
     func read<Value>(
         _ response: APIResponse,
         by serializer: ResponseSerializer<Value>,
@@ -37,17 +35,17 @@ struct ResponseReader: Sendable {
         guard let part = try serializer.decodedData(of: response, from: service, accepting: statuses) else {
             return try value(of: response, by: serializer)
         }
-        let data = try await service.adapted(part.data, of: response, in: context)
+        let data = try await service.adapt(part.data, of: response, in: context)
         guard !Task.isCancelled else { throw APIError(.cancelled) }
         guard data != part.data else { return try value(of: response, by: serializer) }
         guard let body = part.body(with: data) else {
-            throw APIError(.decoding, response: response).explained(byAdapted: data)
+            throw APIError(.decoding, response: response).withReason(forAdapted: data)
         }
         response.body = body
         do throws(APIError) {
             return try value(of: response, by: serializer)
         } catch {
-            throw error.explained(byAdapted: data)
+            throw error.withReason(forAdapted: data)
         }
     }
 
@@ -68,9 +66,7 @@ struct ResponseReader: Sendable {
         return LoadedValue(value: value, response: response)
     }
 
-    /// Returns a response with the code and message of its file.
-    ///
-    /// - Throws: The failure in the file.
+    /// Throws the failure in the file of a response.
     private func checked<Value>(
         _ response: APIResponse,
         by serializer: ResponseSerializer<Value>,
@@ -84,8 +80,8 @@ struct ResponseReader: Sendable {
 
     // MARK: Failures and values
 
-    /// Returns the failure of a response, with the code and message in its body: for a status that is neither 2xx nor in
-    /// `statuses`, for a 2xx in which ``failureReader`` finds a failure, and for an expired login by ``isLoginExpired``; or `nil`.
+    /// For a status that is neither 2xx nor in `statuses`, for a 2xx in which ``failureReader`` finds a failure, and for an expired
+    /// login by ``isLoginExpired``.
     func failure(of response: APIResponse, accepting statuses: Set<Int> = []) -> APIError? {
         guard !response.isSuccess else {
             // The body of a file has been read if it is short JSON.
@@ -99,7 +95,6 @@ struct ResponseReader: Sendable {
         return APIError(.loginExpired, failure: refusal, response: response)
     }
 
-    /// Returns the code and message of a response whose status is not 2xx.
     private func refusal(in response: APIResponse) -> ServerFailure {
         let failure = service.failureReader?.refusal(in: response)
         if let failure, failure.code != nil { return failure }
@@ -109,12 +104,9 @@ struct ResponseReader: Sendable {
         return known
     }
 
-    /// Returns the value of a response: under the envelope's data key, or the whole if there is no envelope.
+    /// Returns the value under the envelope's data key, or the whole if there is no envelope.
     ///
     /// An optional is `nil` if the status is not 2xx. `response` receives the code and message of the envelope.
-    ///
-    /// - Throws: ``APIError`` for the envelope's code, for a response that is not JSON, and for a missing value under the data
-    ///   key; `DecodingError` for JSON of another shape.
     func value<Value: Decodable>(of response: inout APIResponse, as type: Value.Type) throws -> Value {
         let isRefusal = !response.isSuccess && Value.self is any OptionalValue.Type
         guard !response.body.isEmpty, !isRefusal else { return try valueOfNothing() }
@@ -153,7 +145,6 @@ struct ResponseReader: Sendable {
         return try decode(response, by: custom) { try custom.content(of: $0, in: envelope) }
     }
 
-    /// Returns what an envelope contains besides its data.
     func head(of response: APIResponse, in envelope: Envelope) throws -> EnvelopeHead {
         guard let custom else {
             return try service.decoder.decode(EnvelopeHead.self, from: response.body, configuration: envelope)
@@ -189,7 +180,7 @@ struct ResponseReader: Sendable {
         }
     }
 
-    /// Returns the value of a response without content, such as a 204: that of `null`, if the type has one.
+    /// The value of `null`, if the type has one.
     private func valueOfNothing<Value: Decodable>() throws -> Value {
         do {
             return try decodeNull()
@@ -199,7 +190,7 @@ struct ResponseReader: Sendable {
         }
     }
 
-    /// Returns the value of an envelope without data: `nil` for an optional, and the value of a type of size 0.
+    /// `nil` for an optional, and the value of a type of size 0.
     private func valueWithoutData<Value: Decodable>(in envelope: Envelope, error: DecodingError) throws -> Value {
         guard Value.self is any OptionalValue.Type || MemoryLayout<Value>.size == 0 else {
             let reason = "the envelope has no \(envelope.dataKey ?? "data") to decode \(Value.self) from"
@@ -211,14 +202,11 @@ struct ResponseReader: Sendable {
     private func decodeNull<Value: Decodable>() throws -> Value {
         try service.decoder.decode(Value.self, from: Data("null".utf8))
     }
-
-    /// Returns whether the body of a response is in the format of the decoder.
     func canDecode(_ response: APIResponse) -> Bool { custom?.canDecode(response) ?? response.isJSON }
 
-    /// Throws the failure in the envelope of a response in the decoder's format with a 2xx status, if there is one.
+    /// `response` receives the code and message of the envelope.
     ///
-    /// `response` receives the code and message of the envelope. An object is read whatever its `Content-Type`, because servers
-    /// send JSON as `text/html` as well.
+    /// An object is read whatever its `Content-Type`, because servers send JSON as `text/html` as well.
     func checkEnvelope(of response: inout APIResponse) throws(APIError) {
         guard let envelope = service.envelope, !envelope.isWholeBody, response.isSuccess else { return }
         guard canDecode(response) || custom == nil && response.beginsLikeObject else { return }
@@ -239,11 +227,9 @@ struct LoadedValue<Value: Sendable>: Sendable {
 }
 
 extension APIResponse {
-    /// The size of the largest envelope that is looked for in a file.
     private static let longestEnvelope = 1 << 20
 
-    /// This response with its body in memory, if its file is short and JSON or an object of another `Content-Type`, which may be an
-    /// envelope with a failure.
+    /// An object of another `Content-Type` than JSON may be an envelope with a failure.
     fileprivate var shortJSON: APIResponse? {
         // The file of a 304 is that of an earlier response.
         guard let file, status != 304, let size = try? file.resourceValues(forKeys: [.fileSizeKey]).fileSize,
@@ -253,6 +239,5 @@ extension APIResponse {
         return isJSON || response.beginsLikeObject ? response : nil
     }
 
-    /// This response without its file, if its status is not 2xx and it has one.
     fileprivate var refusalWithoutFile: APIResponse? { file == nil || isSuccess ? nil : withoutFile }
 }

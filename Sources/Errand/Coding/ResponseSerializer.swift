@@ -2,13 +2,11 @@ public import Foundation
 
 /// Decodes a response to a request's ``APIManager/Response``, off the main actor; `automatic` by default.
 public struct ResponseSerializer<Value: Sendable>: Sendable {
-    /// Where the serializer reads the body.
     let source: BodySource
-    /// Of which responses it decodes something.
     let decodedResponses: DecodedResponses
-    /// What reads the body instead of the service's decoder; boxed, because most serializers have none.
+    /// Boxed, because most serializers have none.
     private let decoder: Boxed<any ResponseDecoder>?
-    /// Returns the value, and writes the server's code and message into the response.
+    /// Writes the server's code and message into the response.
     private let serialize: @Sendable (inout APIResponse, ResponseReader) throws -> Value
 
     init(
@@ -44,16 +42,12 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
         }
     }
 
-    /// Returns the failure of a response, read by the decoder of the value; `nil` if its status is accepted.
-    ///
     /// JSON that the decoder of ``decoded(by:)`` does not decode, for example of a gateway, is read by the service's.
     func failure(of response: APIResponse, from service: APIService, accepting statuses: Set<Int>) -> APIError? {
         reader(of: service, for: response).failure(of: response, accepting: statuses)
     }
 
-    /// Returns the part of a response that is decoded, so that it can be changed before; `nil` if nothing is.
-    ///
-    /// - Throws: The failure of the response; `decoding` where the part cannot be found.
+    /// Returns `nil` if nothing is decoded.
     func decodedData(
         of response: APIResponse,
         from service: APIService,
@@ -64,7 +58,7 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
         return try reader.decodedData(of: response, in: decodedResponses)
     }
 
-    /// Returns the reader of a response, which another decoder than this serializer's reads if it is JSON of a gateway.
+    /// Another decoder than this serializer's reads JSON of a gateway.
     private func reader(of service: APIService, for response: APIResponse) -> ResponseReader {
         guard let decoder = decoder?.wrappedValue, !response.isJSON || decoder.canDecode(response) else {
             return ResponseReader(service)
@@ -72,9 +66,7 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
         return ResponseReader(service, decoder: decoder)
     }
 
-    /// Returns the value of a success, which receives the server's code and message.
-    ///
-    /// - Throws: `http`, `loginExpired`, `server` or `decoding`, or what a serializer of the app throws.
+    /// `response` receives the server's code and message.
     func value(of response: inout APIResponse, from service: APIService) throws(APIError) -> Value {
         do {
             return try serialize(&response, ResponseReader(service))
@@ -128,11 +120,7 @@ extension ResponseSerializer {
 }
 
 extension ResponseSerializer {
-    /// Returns the destination of a body, for a request with `destination`.
-    ///
-    /// If that is memory and the serializer reads a file, it is a new file in the temporary folder.
-    ///
-    /// - Throws: `invalidRequest` when the serializer reads memory and the body is written to a file.
+    /// A serializer that reads a file has a new one in the temporary folder, if `destination` is memory.
     func destination(for destination: HTTPRequest.Destination) throws(APIError) -> HTTPRequest.Destination {
         switch (source, destination) {
         case (.file, .memory):

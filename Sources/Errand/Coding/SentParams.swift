@@ -6,7 +6,6 @@ package final class SentParams: Sendable {
     package struct Field: Sendable, Equatable {
         package let name: String
         package let value: String
-        /// Whether the text is that of `null`.
         package let isNull: Bool
 
         package init(_ name: String, _ value: String, isNull: Bool = false) {
@@ -26,7 +25,6 @@ package final class SentParams: Sendable {
         placement = draft.serializer.placement(for: draft.method)
     }
 
-    /// The merged parameters as the adapters before have left them.
     package var params: APIParams? { draft.params }
 
     /// Whether the query is that of a URL of the server or of the app, without parameters of the load.
@@ -43,8 +41,6 @@ package final class SentParams: Sendable {
     /// In a query, a form and a multipart body: one for each pair, as ``ParamEncoding`` writes it; none for `null`, unless that is
     /// written as an empty text. In other bodies: one for each member of the object, a string without quotes and escapes,
     /// everything else as its JSON text.
-    ///
-    /// - Throws: `invalidRequest` for parameters without names, and for nested ones whose JSON text is not defined.
     package func fields(of params: APIParams?) throws(APIError) -> [Field] {
         guard let params else { return [] }
         let names = PathTemplate(draft.path).names
@@ -63,7 +59,6 @@ package final class SentParams: Sendable {
         return fields
     }
 
-    /// Whether a body consists of pairs.
     private var writesPairs: Bool {
         switch draft.serializer.format {
         case .form, .multipart, .raw: true

@@ -34,7 +34,7 @@ struct KeyedTree<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     private func child(_ key: Key) throws -> TreeDecoder { decoder.child(try value(key), key) }
 
-    /// Returns a scalar: code or message, if it is a member of an envelope.
+    /// Records code or message, if it is a member of an envelope.
     private func scalar<Scalar: TreeScalar>(_ type: Scalar.Type, _ key: Key) throws -> Scalar {
         let child = try child(key)
         return Key.self == EnvelopeKey.self ? try child.exactScalar(type) : try child.scalar(type)
@@ -77,7 +77,7 @@ struct UnkeyedTree: UnkeyedDecodingContainer {
     }
     mutating func superDecoder() throws -> any Decoder { try next((any Decoder).self) { $0 } }
 
-    /// Reads the next element, which stays the next one if `read` throws.
+    /// The element stays the next one if `read` throws.
     private mutating func next<Value>(_ type: any Any.Type, _ read: (TreeDecoder) throws -> Value) throws -> Value {
         guard !isAtEnd else { throw ended(type) }
         let value = try read(decoder.child(elements[currentIndex], TreeIndex(currentIndex)))
@@ -104,7 +104,6 @@ struct TreeIndex: CodingKey {
 }
 
 extension JSONValue {
-    /// Whether the value is `null`.
     var isNull: Bool {
         guard case .null = self else { return false }
         return true

@@ -6,7 +6,6 @@ final class TreeDecoder: Decoder, SingleValueDecodingContainer {
     final class Text {
         let settings: LenientDecoder
         let keyStrategy: JSONDecoder.KeyDecodingStrategy
-        /// Counts what is converted, if a monitor observes it.
         let report = DecodingReport.current
 
         init(settings: LenientDecoder) {
@@ -20,7 +19,6 @@ final class TreeDecoder: Decoder, SingleValueDecodingContainer {
     private let key: (any CodingKey)?
     /// Whether nothing is converted, because the app compares it with a code.
     private var isExact = false
-    /// What the value is decoded to, if it is known.
     private var type: (any Any.Type)?
 
     init(_ value: JSONValue, in text: Text, parent: TreeDecoder? = nil, key: (any CodingKey)? = nil) {
@@ -57,7 +55,7 @@ final class TreeDecoder: Decoder, SingleValueDecodingContainer {
         return try Value(from: self)
     }
 
-    /// Returns the value of a type that does not decode itself; `nil` for another type.
+    /// Returns `nil` for a type that decodes itself.
     private func known(_ type: any Decodable.Type) throws -> Any? {
         switch type {
         case let type as any TreeScalar.Type: try scalar(type)
@@ -85,7 +83,6 @@ extension TreeDecoder {
         return scalar
     }
 
-    /// Returns what the strategy for infinity and NaN has for a string.
     private func nonConforming<Scalar: TreeScalar>(_ type: Scalar.Type) -> Scalar? {
         guard case .string(let name) = value, type is any BinaryFloatingPoint.Type,
             case .convertFromString(let infinity, let negative, let nan) =
@@ -193,7 +190,6 @@ private protocol Keyed {}
 extension Dictionary: Keyed where Key: CodingKeyRepresentable {}
 
 extension String {
-    /// This name in camel case, as the strategy of `JSONDecoder` converts it from snake case.
     fileprivate var camelCase: String {
         let words = split(separator: "_")
         guard words.count > 1 else { return self }

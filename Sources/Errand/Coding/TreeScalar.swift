@@ -2,7 +2,7 @@ import Foundation
 
 /// A type that is decoded of one JSON scalar.
 protocol TreeScalar: Decodable {
-    /// Creates the value of exactly this JSON; `nil` for JSON of another type, and for a number out of range.
+    /// `nil` for JSON of another type, and for a number out of range.
     init?(tree: JSONValue)
 
     /// Returns the JSON of this type that another JSON may be meant as: by default the number in a string.

@@ -16,9 +16,8 @@ public struct Cookie: Sendable, Equatable {
         case none = "None"
     }
 
-    /// The bytes of the name; empty for a nameless cookie.
+    /// Empty for a nameless cookie.
     package let nameBytes: [UInt8]
-    /// The bytes of the value.
     package let valueBytes: [UInt8]
     /// The host or domain in lower case, without a leading dot; an international name in its `xn--` form.
     public let domain: String
@@ -36,7 +35,7 @@ public struct Cookie: Sendable, Equatable {
     public let isHTTPOnly: Bool
     /// The `SameSite` attribute; `nil` when it was missing or unknown.
     public let sameSite: SameSite?
-    /// When the cookie was last set; a logout ends what was set before it.
+    /// A logout ends what was set before it.
     var updated: CookieTimestamp
 
     /// The name as text; bytes that are not UTF-8 are replaced.
@@ -68,12 +67,12 @@ extension Cookie {
         return expires <= date
     }
 
-    /// Whether `key` is the key of this cookie, without making one to compare.
+    /// Makes no key to compare.
     func hasKey(_ key: Key) -> Bool {
         nameBytes == key.name && isHostOnly == key.isHostOnly && path == key.path && domain == key.domain
     }
 
-    /// Whether both are equal except for their times.
+    /// Their times may differ.
     func hasSameContent(as other: Cookie) -> Bool {
         var other = other
         other.created = created

@@ -2,7 +2,6 @@ package import Foundation
 
 /// Parses the dates of `Expires` (RFC 6265bis section 5.1.1), in which fields may have any order and separators.
 package enum CookieDate {
-    /// The date in the bytes; `nil` when there is none.
     package static func parse(_ bytes: some Collection<UInt8>) -> Date? {
         var fields = Fields()
         for token in bytes.split(whereSeparator: isDelimiter) { fields.assign(token) }
@@ -61,7 +60,7 @@ private struct Fields {
         return months.firstIndex(of: name).map { $0 + 1 }
     }
 
-    /// The number at the beginning of a token; `nil` when it has a different number of digits.
+    /// The number at the beginning of a token.
     private static func number(_ token: some Collection<UInt8>, digits: ClosedRange<Int>) -> Int? {
         let leading = token.prefix(while: \.isASCIIDigit)
         guard digits.contains(leading.count) else { return nil }
@@ -72,7 +71,7 @@ private struct Fields {
         days(toMonth: month + 1, of: year) - days(toMonth: month, of: year)
     }
 
-    /// Days from 1970 to the first of the month in the Gregorian calendar; month 13 is January of the next year.
+    /// In days since 1970, in the Gregorian calendar; month 13 is January of the next year.
     private static func days(toMonth month: Int, of year: Int) -> Int {
         // In a year that begins in March, the leap day is the last day, so that a linear formula gives the month lengths.
         let monthsSinceMarch = (month + 9) % 12

@@ -4,17 +4,14 @@
 struct CookieEviction {
     typealias Entry = CookieStore.Entry
 
-    /// Cookies that one site may have.
-    ///
-    /// Cookies are counted by registrable domain: counted by host or `Domain`, one server with many subdomains could fill
-    /// the jar.
+    /// Counted by registrable domain: counted by host or `Domain`, one server with many subdomains could fill the jar.
     static let maximumPerSite = 180
     /// When the jar is full, sites with more cookies than this lose cookies before other sites do.
     private static let fairShare = 50
 
     let capacity: Int
 
-    /// Removes what is too much after one cookie of `domain` was added, and returns what was removed.
+    /// Returns what was removed.
     func evict(from index: inout CookieIndex, afterInsertionInto domain: String) -> [Entry] {
         var evicted: [Entry] = []
         let site = index.site(of: domain)
@@ -29,7 +26,6 @@ struct CookieEviction {
         return evicted
     }
 
-    /// Removes what is too much after any number of cookies were added.
     func evict(from index: inout CookieIndex) {
         guard index.count > min(capacity, Self.maximumPerSite) else { return }
         let entries = index.entries.sorted { $0.isLessUseful(than: $1) }
@@ -38,7 +34,7 @@ struct CookieEviction {
         remove(entries, from: &index) { index, _ in index.count > capacity }
     }
 
-    /// Removes each of the entries, in order, for whose site `hasTooMany` returns `true` at that time.
+    /// Removes entries, in order, for whose site `hasTooMany` returns `true` at that time.
     private func remove(
         _ entries: [Entry],
         from index: inout CookieIndex,
@@ -49,7 +45,7 @@ struct CookieEviction {
         }
     }
 
-    /// The least useful cookie of the sites that exceed the fair share, if there are any, otherwise of all sites.
+    /// Of the sites that exceed the fair share, if there are any, otherwise of all sites.
     private func leastUseful(in index: CookieIndex) -> Entry? {
         let crowded = index.sites.filter { index.count(ofSite: $0) > Self.fairShare }
         return (crowded.isEmpty ? index.sites : crowded)

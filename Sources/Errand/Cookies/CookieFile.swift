@@ -4,12 +4,12 @@ import Foundation
 struct CookieFile: Sendable {
     let url: URL
     let path: String
-    /// The path of the folder, with a slash at its end.
+    /// With a slash at its end.
     let folder: String
     let name: String
-    /// The file that a save writes and then renames to ``path``.
+    /// A save writes this file and then renames it to ``path``.
     var temporaryPath: String { path + ".errand-tmp" }
-    /// The empty file that processes lock to take turns.
+    /// Processes lock this empty file to take turns.
     var lockPath: String { path + ".lock" }
 
     init(_ url: URL) {
@@ -29,7 +29,6 @@ struct CookieFile: Sendable {
         throw CookieFileError(.cannotRead, file: url, reason: reason)
     }
 
-    /// Performs `body`, whose error is one of this kind.
     func reporting<Result: ~Copyable>(
         _ kind: CookieFileError.Kind,
         _ body: () throws(SystemError) -> Result
@@ -45,8 +44,6 @@ struct CookieFile: Sendable {
 // MARK: Identity
 
 extension CookieFile {
-    /// Whether both are one file: the same name in the same folder, however the paths are spelled.
-    ///
     /// The target of a symbolic link at the file's path is a different file, because the jar never follows the link.
     func isSame(as other: CookieFile) -> Bool {
         if path.utf8.elementsEqual(other.path.utf8) { return true }
@@ -69,7 +66,7 @@ extension CookieFile {
         return (FileIdentity(ofTarget: String(existing)), below)
     }
 
-    /// Whether the file system has one entry for both names, because it ignores case or Unicode normalization.
+    /// A file system may ignore case or Unicode normalization.
     private func isSameEntry(as other: CookieFile) -> Bool {
         guard name.lowercased() == other.name.lowercased() else { return false }
         if FileSystem.ignoresCase(in: folder) { return true }
@@ -85,14 +82,14 @@ struct FileIdentity: Hashable {
     private let device: UInt64
     private let number: UInt64
 
-    /// `nil` when nothing is at the path; a symbolic link is not followed.
+    /// A symbolic link is not followed.
     init?(ofEntry path: String) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return nil }
         self.init(status)
     }
 
-    /// `nil` when nothing is at the path; a symbolic link is followed.
+    /// A symbolic link is followed.
     init?(ofTarget path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
@@ -111,7 +108,7 @@ struct FileVersion: Equatable {
     private let size: Int64
     private let modified: CookieTimestamp
 
-    /// `nil` when nothing is at the path; a symbolic link is not followed.
+    /// A symbolic link is not followed.
     init?(ofEntry path: String) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return nil }
@@ -120,7 +117,6 @@ struct FileVersion: Equatable {
 }
 
 extension stat {
-    /// When the file was last written.
     var modified: CookieTimestamp {
         let time = modificationTime
         // A file system may have any 64-bit time.

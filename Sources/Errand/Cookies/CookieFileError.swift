@@ -51,7 +51,6 @@ protocol CookieJarOwner: AnyObject, Sendable {
 /// Reports the problems of a jar's file: each kind once, until it has been resolved and occurs again.
 final class CookieFileErrorReporter: Sendable {
     private struct State {
-        /// Kinds of problem that were recorded and are not resolved.
         var current: Set<CookieFileError.Kind> = []
         var unreported: [CookieFileError] = []
         weak var owner: (any CookieJarOwner)?
@@ -60,14 +59,12 @@ final class CookieFileErrorReporter: Sendable {
     private let state = Mutex(State())
     private let hook: (@Sendable (CookieFileError) -> Void)?
 
-    /// - Parameter hook: The jar's own error hook; without it, the hook of the owner is called.
+    /// Without `hook`, the hook of the owner is called.
     init(hook: (@Sendable (CookieFileError) -> Void)?) {
         self.hook = hook
     }
 
-    /// Makes `owner` the owner, unless there is one already, and reports to it.
-    ///
-    /// - Parameter owner: The object whose hook is called. Not retained.
+    /// Keeps the owner that there is already; it is not retained.
     func attach(to owner: any CookieJarOwner) {
         // The present owner is returned from the lock: reading it retains it, and releasing it may deinitialize it.
         let (mustReport, _) = state.take { state in
@@ -88,7 +85,7 @@ final class CookieFileErrorReporter: Sendable {
         }
     }
 
-    /// Calls the error hook with the problems that were not reported yet; without a hook, they stay unreported.
+    /// Without a hook, the problems stay unreported.
     func report() {
         let owner = state.take { $0.owner }
         guard let hook: @Sendable (CookieFileError) -> Void = hook ?? owner?.onError else { return }

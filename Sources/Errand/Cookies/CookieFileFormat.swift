@@ -14,7 +14,7 @@ enum CookieFileFormat {
         /// Cookies that another tool wrote were updated ``CookieTimestamp/never``.
         var cookies: [Cookie] = []
         var cleared = CookieTimestamp.never
-        /// What is wrong with the file; `nil` when it is intact.
+        /// `nil` when the file is intact.
         var damage: String?
 
         var isEmpty: Bool { cookies.isEmpty && cleared == .never }
@@ -39,7 +39,7 @@ enum CookieFileFormat {
             && !cookie.valueBytes.contains(tab)
     }
 
-    /// A hash that changes with any one byte (FNV-1a, 64 bits); it detects accidental damage, not manipulation.
+    /// FNV-1a, 64 bits: changes with any one byte; detects accidental damage, not manipulation.
     static func checksum(_ bytes: some Sequence<UInt8>) -> UInt64 {
         bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }
@@ -70,7 +70,7 @@ extension CookieFileFormat {
 
     private static func field(_ value: Bool) -> String { value ? "TRUE" : "FALSE" }
 
-    /// Whole seconds since 1970, at least 1: 0 means a session cookie.
+    /// At least 1: 0 means a session cookie.
     private static func seconds(_ date: Date) -> Int {
         Int(max(1, min(date.timeIntervalSince1970.rounded(.down), 1e12)))
     }

@@ -2,14 +2,12 @@ import Foundation
 
 /// The lock that processes and jars with the same file take turns with.
 struct CookieFileLock: Sendable {
-    /// The longest wait for another process; a save takes about ten milliseconds.
+    /// A save takes about ten milliseconds.
     private static let timeout = Duration.seconds(2)
 
     let file: CookieFile
 
-    /// Runs `body` while no other process or jar holds the lock; the file's folder is created when it is missing.
-    ///
-    /// In a folder that other users may write, no lock file is made, and this throws.
+    /// Creates the file's folder when it is missing; in a folder that other users may write, this throws.
     func withLock<Result>(_ body: () throws(CookieFileError) -> Result) throws(CookieFileError) -> Result {
         let lock = try acquire()
         let result = try body()
@@ -24,9 +22,9 @@ struct CookieFileLock: Sendable {
         throw CookieFileError(.locked, file: file.url, reason: "another process holds the lock")
     }
 
-    /// Locks the lock file, which is created when it is missing and never removed; the system unlocks it when it is closed.
+    /// Creates the lock file, which is never removed; the system unlocks it when it is closed.
     ///
-    /// - Returns: `nil` when another process still holds the lock after the timeout.
+    /// Returns `nil` when another process still holds the lock after the timeout.
     private func lock() throws(SystemError) -> FileDescriptor? {
         let descriptor = try FileDescriptor(opening: file.lockPath, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
         let end = ContinuousClock.now + Self.timeout

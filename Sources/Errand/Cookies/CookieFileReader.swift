@@ -2,14 +2,13 @@ import Foundation
 
 struct CookieFileSnapshot {
     var contents = CookieFileFormat.Contents()
-    /// The checksum of the file; `nil` when there is no file, or a damaged one.
+    /// `nil` when there is no file, or a damaged one.
     var checksum: UInt64?
     var modified = CookieTimestamp.never
-    /// All bytes of a damaged file in which cookies were found.
+    /// Only where cookies were found.
     var damagedBytes: [UInt8]?
 
     var isDamaged: Bool { contents.damage != nil }
-    /// Whether there is a file at the path that a save has to replace.
     var hasFile: Bool { checksum != nil || damagedBytes != nil }
 }
 
@@ -17,24 +16,20 @@ struct CookieFileSnapshot {
 struct CookieFileReader: Sendable {
     private enum Entry {
         case bytes([UInt8], modified: CookieTimestamp)
-        /// Something other than a cookie file, with the reason; `nil` for nothing.
+        /// With the reason why it is not a cookie file; `nil` for nothing.
         case unusable(String?)
-        /// A file that another user could have put there.
+        /// Another user could have put it there.
         case refused
     }
 
     let file: CookieFile
     let capacity: Int
-    /// An upper bound of the size of that many cookies, with room for comments.
+    /// With room for comments.
     private var maximumSize: Int { max(32 << 20, capacity * 12_000) }
 
-    /// Reads the file, and removes the permissions of other users to read it.
+    /// Also removes the permissions of other users to read the file.
     ///
-    /// - Parameters:
-    ///   - date: The creation time of cookies that other programs wrote.
-    ///   - known: The checksum of the file as the caller knows it; a file with this checksum is not parsed.
-    /// - Returns: The file's contents; empty contents when there is no file.
-    /// - Throws: ``CookieFileError/Kind/cannotRead``.
+    /// A file with the checksum `known` is not parsed; cookies that other programs wrote were created at `date`.
     func read(at date: Date, unlessChecksum known: UInt64? = nil) throws(CookieFileError) -> CookieFileSnapshot {
         try file.checkFolder()
         switch try file.reporting(.cannotRead, entry) {

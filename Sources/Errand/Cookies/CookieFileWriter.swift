@@ -7,7 +7,7 @@ import Foundation
 struct CookieFileWriter: Sendable {
     let file: CookieFile
 
-    /// Replaces the file by one with these bytes, which only its owner may read, or changes nothing.
+    /// Only the owner may read the new file; changes nothing on failure.
     func write(_ bytes: [UInt8]) throws(CookieFileError) { try write(bytes, to: file.path) }
 
     func remove() { unlink(file.path) }

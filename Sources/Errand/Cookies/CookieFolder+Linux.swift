@@ -2,7 +2,7 @@
 import Foundation
 
 extension CookieJar {
-    /// The folder of files that remain between starts (XDG Base Directory Specification 0.8).
+    /// XDG Base Directory Specification 0.8.
     static var stateFolder: URL {
         let folder = ProcessInfo.processInfo.environment["XDG_STATE_HOME"] ?? ""
         guard folder.hasPrefix("/") else { return .homeDirectory.appending(path: ".local/state") }

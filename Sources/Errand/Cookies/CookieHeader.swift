@@ -4,7 +4,7 @@ enum CookieHeader {
     /// Servers accept lines of 8 KB, in which `Cookie: ` and the line end have to fit as well.
     static let maximumLength = 8_192 - "Cookie: \r\n".utf8.count
 
-    /// The cookies in their order, without those that no longer fit; `nil` when there is none.
+    /// Without the cookies that no longer fit.
     static func value(_ cookies: [Cookie]) -> [UInt8]? {
         var value: [UInt8] = []
         for cookie in cookies {
@@ -26,14 +26,14 @@ struct CookieSession: Sendable {
     private let jar: CookieJar
     private let generation: CookieJar.Generation
 
-    /// Begins an exchange, for which the jar takes over what other processes have saved.
+    /// The jar takes over what other processes have saved.
     init(_ jar: CookieJar, clock: any APIClock) {
         jar.refresh(at: clock.uptime, date: clock.date)
         self.jar = jar
         generation = jar.generation
     }
 
-    /// The `Cookie` header field of a request to `url`, byte for byte; `nil` when no cookie matches.
+    /// Byte for byte.
     func field(for url: URL, at date: Date = .now) -> HTTPField? {
         CookieHeader.value(jar.cookies(for: url, at: date)).map { HTTPField("Cookie", bytes: $0) }
     }

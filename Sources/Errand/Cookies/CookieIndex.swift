@@ -21,7 +21,6 @@ struct CookieIndex {
         entriesByDomain.values.contains { $0.contains(where: predicate) }
     }
 
-    /// Adds an entry whose key is not in the index.
     mutating func insert(_ entry: Entry) {
         let domain = entry.cookie.domain
         if entriesByDomain[domain] == nil { domainsBySite[site(of: domain), default: []].insert(domain) }
@@ -29,7 +28,6 @@ struct CookieIndex {
         count += 1
     }
 
-    /// Calls `body` with the entry of `key`, and returns its result; `nil` when there is no such entry.
     mutating func update<Result>(_ key: Cookie.Key, _ body: (inout Entry) -> Result) -> Result? {
         guard let place = entriesByDomain.index(forKey: key.domain) else { return nil }
         guard let position = entriesByDomain.values[place].firstIndex(where: { $0.cookie.hasKey(key) }) else {
@@ -60,7 +58,7 @@ struct CookieIndex {
 extension CookieIndex {
     var sites: [String] { Array(domainsBySite.keys) }
 
-    /// The registrable domain of a cookie's domain; an address, or a host that is a public suffix, is a site.
+    /// An address, or a host that is a public suffix, is a site.
     func site(of domain: String) -> String {
         var name = domain[...]
         while name.utf8.last == UInt8(ascii: ".") { name.removeLast() }

@@ -37,11 +37,9 @@ import Synchronization
 public final class CookieJar: Sendable {
     /// The result of storing a `Set-Cookie`.
     package enum Outcome: Sendable, Equatable {
-        /// The cookie is in the jar.
         case stored(Cookie)
-        /// The cookie is not in the jar: it is expired, or was evicted because the jar is full.
+        /// It is expired, or was evicted because the jar is full.
         case removed
-        /// Nothing was changed.
         case refused(CookieRefusal)
     }
 
@@ -61,13 +59,11 @@ public final class CookieJar: Sendable {
     }
 
     private let state: SharedCookieJarState
-    /// `nil` without a file.
     private let saver: CookieSaver?
     private let errorReporter: CookieFileErrorReporter
     private let suffixes: PublicSuffixList
     private let trustworthyLoopback: Bool
     private let makeOther: @Sendable (String) -> CookieJar
-    /// The jars of environments that were asked for.
     private let others = Mutex<[String: CookieJar]>([:])
 
     /// Opens a jar, and reads its file.
@@ -118,7 +114,6 @@ public final class CookieJar: Sendable {
         saver?.load(at: date)
     }
 
-    /// The source of the public suffixes that this jar uses.
     package var publicSuffixSource: PublicSuffixSource { suffixes.source }
 
     /// The jar's present generation.
@@ -130,14 +125,7 @@ public final class CookieJar: Sendable {
     /// Every cookie, the oldest first, including expired ones that were not removed yet.
     public var cookies: [Cookie] { state.withLock(\.store.cookies) }
 
-    /// Stores the cookie of one `Set-Cookie` header field.
-    ///
-    /// - Parameters:
-    ///   - setCookie: The value of the header field, as UTF-8.
-    ///   - url: The URL of the request.
-    ///   - generation: The ``generation`` when the request was sent; `nil`, the default, stores in any case.
-    ///   - date: When the response was received.
-    /// - Returns: Whether the cookie was stored, removed or refused.
+    /// Stores the cookie unless the jar was cleared since `generation`.
     @discardableResult
     package func store(
         setCookie: String,
@@ -148,14 +136,7 @@ public final class CookieJar: Sendable {
         store(setCookie: Array(setCookie.utf8), from: url, generation: generation, at: date)
     }
 
-    /// Stores the cookie of one `Set-Cookie` header field, byte for byte.
-    ///
-    /// - Parameters:
-    ///   - bytes: The value of the header field as it was received.
-    ///   - url: The URL of the request.
-    ///   - generation: The ``generation`` when the request was sent; `nil`, the default, stores in any case.
-    ///   - date: When the response was received.
-    /// - Returns: Whether the cookie was stored, removed or refused.
+    /// Stores the cookie unless the jar was cleared since `generation`; byte for byte.
     @discardableResult
     package func store(
         setCookie bytes: some Collection<UInt8>,
@@ -175,9 +156,7 @@ public final class CookieJar: Sendable {
         }
     }
 
-    /// The value of the `Cookie` header field of a request; `nil` when no cookie matches.
-    ///
-    /// At most 8 KB; cookies that do not fit are left out. Bytes that are not UTF-8 are replaced.
+    /// At most 8 KB; cookies that do not fit are left out, and bytes that are not UTF-8 are replaced.
     package func header(for url: URL, at date: Date = .now) -> String? {
         CookieHeader.value(cookies(for: url, at: date)).map { String(decoding: $0, as: UTF8.self) }
     }
@@ -206,7 +185,7 @@ public final class CookieJar: Sendable {
         try? flush()
     }
 
-    /// Performs the part of ``clear()`` that does not wait for the disk; the next save clears the file.
+    /// Does not wait for the disk; the next save clears the file.
     func clearInMemory() {
         let logout = change { $0.clear(at: .now) }
         saver?.propagateLogout(at: logout)
@@ -239,18 +218,17 @@ public final class CookieJar: Sendable {
         for jar in [self] + others.withLock({ Array($0.values) }) { try? jar.flush() }
     }
 
-    /// Changes the state, and schedules a save when there is something to save.
+    /// Schedules a save when there is something to save.
     private func change<Result: Sendable>(_ body: (inout CookieJarState) -> Result) -> Result {
         let (result, needsSave) = state.withLock { (body(&$0), $0.beginSchedule()) }
         if needsSave { saver?.scheduleSave() }
         return result
     }
 
-    /// Takes over what others have saved in the file, if the last look at it was a second ago; see
-    /// ``CookieSaver/refresh(at:date:)``.
+    /// See ``CookieSaver/refresh(at:date:)``.
     func refresh(at uptime: Duration, date: Date) { saver?.refresh(at: uptime, date: date) }
 
-    /// Reports problems to `owner`, unless the jar has an owner or an error hook already; the owner is not retained.
+    /// Keeps the owner or error hook that there is; the owner is not retained.
     func attach(to owner: any CookieJarOwner) { errorReporter.attach(to: owner) }
 
     func reportProblems() { errorReporter.report() }
@@ -277,7 +255,7 @@ extension CookieJar {
 }
 
 extension URL {
-    /// The URL of a file in the same folder, with `name` added before the extension; `/` in it is replaced by `-`.
+    /// Adds `name` before the extension; `/` in it is replaced by `-`.
     func beside(_ name: String) -> URL {
         let base = deletingPathExtension().lastPathComponent + "-" + name.replacingScalar("/", with: "-")
         let file = deletingLastPathComponent().appending(component: base)

@@ -20,7 +20,6 @@ enum CookieJarRegistry {
         }
     }
 
-    /// The savers of the other jars with the file of `saver`.
     static func savers(sharingFileOf saver: CookieSaver) -> [CookieSaver] {
         savers.filter { $0 !== saver && $0.file.isSame(as: saver.file) }
     }

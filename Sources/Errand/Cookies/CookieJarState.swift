@@ -11,7 +11,7 @@ final class SharedCookieJarState: Sendable {
         self.state = Mutex(state)
     }
 
-    /// The state at this moment, for work without the lock.
+    /// For work without the lock.
     var present: CookieJarState { withLock { $0 } }
 
     func withLock<Result: Sendable>(_ body: (inout CookieJarState) -> Result) -> Result {
@@ -52,7 +52,7 @@ struct CookieJarState: Sendable {
         self.sessionCookies = sessionCookies
     }
 
-    /// Performs the steps of RFC 6265bis section 5.7 that depend on the other cookies.
+    /// RFC 6265bis section 5.7, as far as it depends on the other cookies.
     mutating func insert(
         _ cookie: Cookie,
         isFromSecureOrigin: Bool,
@@ -81,7 +81,7 @@ struct CookieJarState: Sendable {
         return store[key].map { .stored($0) } ?? .removed
     }
 
-    /// Removes the cookies, except those that have changed.
+    /// Except those that have changed.
     mutating func remove(_ cookies: [Cookie], at date: Date) {
         let change = Change(time: max(CookieTimestamp(date), cleared.next), isSecure: true)
         for cookie in cookies where store[cookie.key]?.hasSameContent(as: cookie) == true {
@@ -99,16 +99,14 @@ struct CookieJarState: Sendable {
         changes = changes.filter { store[$0.key] != nil }
     }
 
-    /// Removes everything, from the file too with the next save.
-    ///
-    /// - Returns: The time of the logout, for the other jars of the file.
+    /// Returns the time of the logout, for the other jars of the file.
     mutating func clear(at date: Date) -> CookieTimestamp {
         clear(upTo: store.cookies.map(\.updated).reduce(max(CookieTimestamp(date), cleared.next), max))
         isLogoutUnsaved = hasFile
         return cleared
     }
 
-    /// Removes everything, because another jar of the file was cleared.
+    /// Another jar of the file was cleared.
     mutating func clear(upTo time: CookieTimestamp) {
         store.removeAll { _ in true }
         (changes, changeDate) = ([:], nil)
@@ -138,12 +136,11 @@ extension CookieJarState {
         CookieFileFormat.Contents(cookies: store.cookies.filter(isLasting), cleared: cleared)
     }
 
-    /// Whether the file has the cookie.
     private func isLasting(_ cookie: Cookie) -> Bool {
         (sessionCookies == .keep || cookie.expires != nil) && CookieFileFormat.canRepresent(cookie)
     }
 
-    /// The file with those of its cookies that a `Set-Cookie` can express, as a jar stores them.
+    /// Only cookies that a `Set-Cookie` can express, as a jar stores them.
     func accepted(_ file: CookieFileSnapshot) -> CookieFileSnapshot {
         var file = file
         let modified = min(file.modified, CookieTimestamp(.now))
@@ -165,13 +162,9 @@ extension CookieJarState {
         return cookie
     }
 
-    /// Takes over the cookies of the file, with this jar's unsaved changes on top.
+    /// Puts this jar's unsaved changes on top of the cookies of `file`, which ``accepted(_:)`` returned.
     ///
-    /// - Parameters:
-    ///   - file: What ``accepted(_:)`` returned.
-    ///   - before: The state before the file was read.
-    ///   - date: The present, at which cookies are expired.
-    /// - Returns: False, without a change, when a logout or a save was there since: it may be newer than the file.
+    /// Returns false, without a change, when a logout or a save was there since `before`: it may be newer than the file.
     mutating func adopt(_ file: CookieFileSnapshot, readAfter before: CookieJarState, at date: Date) -> Bool {
         guard !isSaving, revision == before.revision else { return false }
         adopt(file)
@@ -223,7 +216,7 @@ extension CookieJarState {
         return contents.cookies.filter { $0.updated > cleared && $0.updated <= present }
     }
 
-    /// Returns what a save has to write, and keeps the file from being taken over until the save ends.
+    /// Keeps the file from being taken over until the save ends; returns what to write.
     mutating func beginSave() -> CookieJarState {
         isSaving = true
         return self
@@ -235,7 +228,7 @@ extension CookieJarState {
         return self
     }
 
-    /// The state after a save at `date`, if that is known, where `file` is what ``accepted(_:)`` returned.
+    /// `file` is what ``accepted(_:)`` returned.
     func merged(with file: CookieFileSnapshot, at date: Date?) -> CookieJarState {
         var merged = self
         // A file that is unchanged or missing changes nothing: a deleted file does not mean that cookies were removed.
@@ -245,14 +238,9 @@ extension CookieJarState {
         return merged
     }
 
-    /// Takes over the result of a save; what has changed during the save remains to be saved.
+    /// What has changed since `before`, during the save, remains to be saved.
     ///
     /// After the save of a logout, the jar stays empty: what other jars have set since is read with the next look at the file.
-    ///
-    /// - Parameters:
-    ///   - file: What was saved.
-    ///   - before: The state of which it was made.
-    ///   - merged: The cookies of `before` and of the file before.
     mutating func commit(_ file: CookieFileSnapshot, of before: CookieJarState, merged: CookieStore) {
         for (key, change) in before.changes where change.time > cleared {
             let isSaved =
@@ -271,7 +259,7 @@ extension CookieJarState {
 }
 
 extension Cookie {
-    /// Whether the cookie differs from `saved` in the fields of a `cookies.txt`, in which an expiry time is in whole seconds.
+    /// Compares the fields of a `cookies.txt`, in which an expiry time is in whole seconds.
     fileprivate func isUpdate(of saved: Cookie) -> Bool {
         guard valueBytes == saved.valueBytes, isSecure == saved.isSecure, isHTTPOnly == saved.isHTTPOnly else {
             return true

@@ -2,9 +2,9 @@ import Foundation
 
 /// The parts of a URL that cookies are matched against.
 struct CookieURL {
-    /// The canonical host, an IPv6 address without its brackets.
+    /// An IPv6 address without its brackets.
     let host: String
-    /// The path as it is sent, at least `/`.
+    /// At least `/`.
     let path: String
     /// Whether `Secure` cookies may be set by and sent to this URL.
     let isSecure: Bool
@@ -12,7 +12,7 @@ struct CookieURL {
     /// No name is longer (RFC 1035 section 2.3.4); a server may redirect to one that is.
     private static let longestHost = 255
 
-    /// `nil` when the URL is not `http` or `https`, or has no host that a name server could know.
+    /// `nil` without a host that a name server could know.
     init?(_ url: URL, trustsLoopback: Bool) {
         guard let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "https" else { return nil }
         guard let name = url.host(percentEncoded: false), name.utf8.count <= Self.longestHost,
@@ -24,7 +24,7 @@ struct CookieURL {
         isSecure = scheme == "https" || trustsLoopback && CookieDomain.isLoopback(host)
     }
 
-    /// The path of a cookie without a `Path` attribute (RFC 6265bis section 5.1.4).
+    /// RFC 6265bis section 5.1.4.
     var defaultPath: String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash > path.startIndex else { return "/" }
         return String(path[..<slash])
@@ -33,7 +33,7 @@ struct CookieURL {
 
 /// The domains of cookies (RFC 6265bis sections 5.1.2 and 5.1.3).
 enum CookieDomain {
-    /// The host in lower case and, when it is international, in its `xn--` form; `nil` for what cannot be a host.
+    /// In lower case, an international one in its `xn--` form; `nil` for what cannot be a host.
     static func canonical(_ host: String) -> String? {
         guard !host.isEmpty, host.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") }) else {
             return nil
@@ -44,8 +44,6 @@ enum CookieDomain {
             .joined(separator: ".")
     }
 
-    /// Whether the host is an address: an IPv6 one, or any name that ends in a number.
-    ///
     /// The URL standard reads `127.0.0.1`, `127.1` and `0x7f.1` as one IPv4 address, so none of them has a parent domain.
     static func isAddress(_ host: String) -> Bool {
         guard !host.utf8.contains(UInt8(ascii: ":")) else { return true }
@@ -54,14 +52,13 @@ enum CookieDomain {
         return last.allSatisfy(\.isASCIIDigit) || last.starts(with: "0x".utf8)
     }
 
-    /// Whether `host` is `domain` or, being a name, a subdomain of it.
     static func matches(_ host: String, domain: String) -> Bool {
         if host == domain { return true }
         return host.utf8.count > domain.utf8.count && host.hasSuffix(domain)
             && host.utf8.dropLast(domain.utf8.count).last == UInt8(ascii: ".") && !isAddress(host)
     }
 
-    /// The host and, for a name, its parent domains: every domain that ``matches(_:domain:)`` accepts.
+    /// Every domain that ``matches(_:domain:)`` accepts.
     static func candidates(for host: String) -> [String] {
         guard !isAddress(host) else { return [host] }
         var domains = [host]
@@ -73,7 +70,7 @@ enum CookieDomain {
         return domains
     }
 
-    /// Whether the host is a loopback address or a name that is reserved for it (RFC 6761 section 6.3).
+    /// Also a name that is reserved for loopback (RFC 6761 section 6.3).
     static func isLoopback(_ host: String) -> Bool {
         host == "localhost" || host.hasSuffix(".localhost") || host == "::1"
             || host.hasPrefix("127.") && isAddress(host)
@@ -81,7 +78,7 @@ enum CookieDomain {
 }
 
 extension Cookie {
-    /// Whether a request to `url` at `date`, whose host has the cookie's domain among its candidates, sends the cookie.
+    /// The host of `url` has the cookie's domain among its candidates.
     func isSent(to url: CookieURL, at date: Date) -> Bool {
         (!isHostOnly || domain == url.host) && (!isSecure || url.isSecure) && !isExpired(at: date)
             && matches(path: url.path)
@@ -93,7 +90,7 @@ extension Cookie {
             && [(domain, other.domain), (other.domain, domain)].contains { CookieDomain.matches($0, domain: $1) }
     }
 
-    /// Whether the cookie is sent for `requested` (RFC 6265bis section 5.1.4).
+    /// RFC 6265bis section 5.1.4.
     private func matches(path requested: String) -> Bool {
         guard requested.utf8.starts(with: path.utf8) else { return false }
         let rest = requested.utf8.dropFirst(path.utf8.count)

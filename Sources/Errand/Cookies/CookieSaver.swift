@@ -6,10 +6,8 @@ import Synchronization
 ///
 /// A scheduled save retains the saver, so that the changes of a released jar are saved.
 final class CookieSaver: Sendable {
-    /// The time between a change and the scheduled save.
     private static let saveInterval = DispatchTimeInterval.milliseconds(200)
     private static let retryInterval = DispatchTimeInterval.seconds(5)
-    /// The least time between two looks at the file; see ``refresh(at:date:)``.
     private static let refreshInterval = Duration.seconds(1)
 
     let file: CookieFile
@@ -21,7 +19,6 @@ final class CookieSaver: Sendable {
     private let readInterval: Duration
     /// When ``refresh(at:date:)`` last looked at the file, and what it has read.
     private let look = Mutex<(uptime: Duration?, version: FileVersion?)>((nil, nil))
-    /// Performs one save at a time.
     private let queue = DispatchQueue(label: "errand.cookies", qos: .utility)
 
     init(
@@ -39,9 +36,7 @@ final class CookieSaver: Sendable {
         writer = CookieFileWriter(file: self.file)
     }
 
-    /// Reads the file into the jar's state; called once.
-    ///
-    /// - Parameter date: The present, at which the file's cookies are expired or not.
+    /// Called once; `date` is the present, at which the file's cookies are expired or not.
     func load(at date: Date) {
         CookieJarRegistry.register(self)
         // Logouts from before the registration, which may not have been saved yet.
@@ -75,14 +70,10 @@ final class CookieSaver: Sendable {
         }
     }
 
-    /// Reads the file again if others have replaced it or written to it, at most once in a second.
+    /// Reads the file again if others have written it, at most once in a second of `uptime`, a clock that never decreases.
     ///
     /// Does not wait for the lock: the file is replaced as a whole, and one that is being written is damaged, and read again
     /// when it has changed. A save that runs meanwhile takes over the changes instead.
-    ///
-    /// - Parameters:
-    ///   - uptime: The present, by a clock that never decreases.
-    ///   - date: The present, at which what other programs wrote was created.
     func refresh(at uptime: Duration, date: Date) {
         let isDue = look.withLock { look in
             // The clock of another proxy may have begun later.
@@ -94,7 +85,7 @@ final class CookieSaver: Sendable {
         if readAgain(at: date) { look.withLock { $0.version = version } }
     }
 
-    /// Takes over what others have changed in the file; returns whether nothing remains to be read until it changes again.
+    /// Returns whether nothing remains to be read until the file changes again.
     private func readAgain(at date: Date) -> Bool {
         let before = state.present
         guard let snapshot = try? reader.read(at: date, unlessChecksum: before.fileChecksum) else { return false }
@@ -105,7 +96,7 @@ final class CookieSaver: Sendable {
         return state.withLock { $0.adopt(file, readAfter: before, at: date) }
     }
 
-    /// Saves the changes, if there are any, and returns when they are on the disk.
+    /// Returns when the changes are on the disk.
     func flush() throws(CookieFileError) {
         let result = queue.sync { save() }
         errorReporter.report()
@@ -136,10 +127,9 @@ final class CookieSaver: Sendable {
 // MARK: A save
 
 extension CookieSaver {
-    /// Saves the changes and records the problems.
+    /// Also without changes, a damaged file is replaced if there is a `repairDate`.
     ///
-    /// - Parameter repairDate: When the file is read, and replaced if it is damaged, also without changes; `nil` if it is not.
-    /// - Returns: The problems that did not prevent the save; `nil` when there was nothing to save.
+    /// Returns the problems that did not prevent the save; `nil` when there was nothing to save.
     private func save(repairedAt repairDate: Date? = nil) -> Result<[CookieFileError], CookieFileError>? {
         guard repairDate != nil || state.withLock(\.hasChanges) else { return nil }
         do throws(CookieFileError) {

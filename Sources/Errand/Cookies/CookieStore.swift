@@ -3,10 +3,9 @@ import Foundation
 struct CookieStore {
     struct Entry {
         fileprivate(set) var cookie: Cookie
-        /// Orders cookies with the same creation time.
         let order: UInt64
         fileprivate(set) var lastUse: UInt64
-        /// The cookie as it is in the file; `nil` when it was not saved yet.
+        /// `nil` when the cookie was not saved yet.
         fileprivate(set) var saved: Cookie?
     }
 
@@ -24,10 +23,10 @@ struct CookieStore {
 
     var capacity: Int { eviction.capacity }
     var suffixes: PublicSuffixList { index.suffixes }
-    /// Whether there are no cookies, expired ones included.
+    /// Counts expired cookies as well.
     var isEmpty: Bool { index.count == 0 }
 
-    /// All entries, the oldest cookie first.
+    /// The oldest cookie first.
     var entries: [Entry] {
         index.entries.sorted { ($0.cookie.created, $0.order) < ($1.cookie.created, $1.order) }
     }
@@ -38,7 +37,7 @@ struct CookieStore {
 
     func entry(_ key: Cookie.Key) -> Entry? { index[key] }
 
-    /// The cookies to send to `url`, longer paths first, then older cookies (RFC 6265bis section 5.8.3).
+    /// Longer paths first, then older cookies (RFC 6265bis section 5.8.3).
     mutating func cookiesToSend(to url: CookieURL, at date: Date) -> [Cookie] {
         useCount += 1
         let use = useCount
@@ -62,9 +61,7 @@ struct CookieStore {
 // MARK: Changes
 
 extension CookieStore {
-    /// Inserts the cookie, or replaces the one with the same key, whose creation time it inherits.
-    ///
-    /// - Returns: Whether the cookie has to be saved.
+    /// A cookie with the same key inherits the creation time; returns whether it has to be saved.
     @discardableResult
     mutating func insert(_ cookie: Cookie) -> Bool {
         useCount += 1
@@ -82,7 +79,7 @@ extension CookieStore {
         return true
     }
 
-    /// Records that the file has `cookie`, whose creation time a cookie with the same key inherits.
+    /// A cookie with the same key inherits the creation time.
     mutating func markSaved(_ cookie: Cookie) {
         _ = index.update(cookie.key) { entry in
             entry.saved = cookie
@@ -90,7 +87,6 @@ extension CookieStore {
         }
     }
 
-    /// Records that the file does not have the cookie any more.
     mutating func markUnsaved(_ key: Cookie.Key) {
         _ = index.update(key) { $0.saved = nil }
     }
@@ -107,12 +103,9 @@ extension CookieStore {
         nextExpiry = index.entries.compactMap(\.cookie.expires).min() ?? .distantFuture
     }
 
-    /// Removes cookies of too crowded sites after `domain` has got a new one, and returns what was removed.
     mutating func evict(afterInsertionInto domain: String) -> [Entry] {
         eviction.evict(from: &index, afterInsertionInto: domain)
     }
-
-    /// Removes cookies of too crowded sites after any number of insertions.
     mutating func evict() { eviction.evict(from: &index) }
 }
 
@@ -128,8 +121,6 @@ extension CookieStore.Entry {
         return extendsLifetime(of: saved)
     }
 
-    /// Whether the expiry time differs by more than a hundredth of the lifetime.
-    ///
     /// A server that sends its cookie with every response extends the lifetime a little each time; saving each of these
     /// updates would wear out the disk.
     private func extendsLifetime(of saved: Cookie) -> Bool {

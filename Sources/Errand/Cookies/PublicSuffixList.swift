@@ -5,11 +5,11 @@ import Foundation
 /// A public suffix is a domain under which anyone may register a name, like `com` or `co.uk`. A cookie for a public suffix
 /// would be sent to unrelated hosts, so none is stored.
 package enum PublicSuffixSource: Sendable, Equatable {
-    /// The list in this file, which is in the format of publicsuffix.org.
+    /// In the format of publicsuffix.org.
     case file(URL)
     /// The newest list that the system's libpsl finds.
     case libpsl
-    /// No list was found: only top-level domains are public suffixes.
+    /// Only top-level domains are public suffixes.
     case defaultRule
 }
 
@@ -21,7 +21,7 @@ enum PublicSuffixList: Sendable {
     private static let systemFile = URL(filePath: "/usr/share/publicsuffix/public_suffix_list.dat")
     private static let system = LibPSL().map(Self.libpsl) ?? list(at: systemFile) ?? .defaultRule
 
-    /// The list at `file`; without a file, or when it cannot be read, the best list of the system.
+    /// Without a readable file, the best list of the system.
     init(file: URL? = nil) {
         self = file.flatMap(Self.list) ?? Self.system
     }
@@ -38,12 +38,12 @@ enum PublicSuffixList: Sendable {
         }
     }
 
-    /// Whether `domain`, a canonical one, is a public suffix.
+    /// `domain` is canonical.
     func isPublicSuffix(_ domain: String) -> Bool {
         registrableDomain(of: domain.utf8.last == UInt8(ascii: ".") ? String(domain.dropLast()) : domain) == nil
     }
 
-    /// The public suffix of `host`, a canonical name, and the label before it; `nil` when `host` is a public suffix.
+    /// `host` is canonical; `nil` when it is a public suffix.
     func registrableDomain(of host: String) -> String? {
         guard host.utf8.contains(UInt8(ascii: ".")), host.utf8.first != UInt8(ascii: ".") else { return nil }
         switch self {
@@ -62,14 +62,12 @@ struct PublicSuffixRules: Sendable {
     private var wildcards: Set<String> = []
     private var exceptions: Set<String> = []
 
-    /// The rules of the file; `nil` when it cannot be read or has none.
     init?(contentsOf file: URL) {
         guard let bytes = try? [UInt8](Data(contentsOf: file)) else { return nil }
         for line in bytes.split(separator: UInt8(ascii: "\n")) { parseLine(line) }
         guard !suffixes.isEmpty || !wildcards.isEmpty || !exceptions.isEmpty else { return nil }
     }
 
-    /// The public suffix of `host` and the label before it; `nil` when `host` is a public suffix.
     func registrableDomain(of host: String) -> String? {
         let labels = host.split(separator: ".", omittingEmptySubsequences: false)
         let names = labels.indices.map { labels[$0...].joined(separator: ".") }

@@ -1,6 +1,6 @@
 /// Encodes international host names in ASCII (RFC 3492).
 enum Punycode {
-    /// The ASCII form of one label of a host name: the label if it is ASCII, otherwise `xn--` and its encoding.
+    /// The label if it is ASCII, otherwise `xn--` and its encoding.
     static func label(_ label: String) -> String {
         let input = label.unicodeScalars.map(\.value)
         var output = input.filter { $0 < 0x80 }.map { UInt8(truncatingIfNeeded: $0) }

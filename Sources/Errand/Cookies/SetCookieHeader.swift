@@ -2,7 +2,7 @@ import Foundation
 
 /// One parsed `Set-Cookie` header field (RFC 6265bis section 5.6).
 struct SetCookieHeader {
-    /// The longest lifetime of a cookie; later expiry times are shortened to it.
+    /// Later expiry times are shortened to it.
     static let maximumLifetime: TimeInterval = 400 * 86_400
     static let maximumPairLength = 4096
     private static let maximumAttributeLength = 1024
@@ -27,7 +27,7 @@ struct SetCookieHeader {
         for part in parts.dropFirst() { parseAttribute(part) }
     }
 
-    /// The expiry time of a cookie that was received at `date`; `Max-Age` takes precedence over `Expires`.
+    /// `Max-Age` takes precedence over `Expires`.
     func expiry(receivedAt date: Date) -> Date? {
         guard let requested = maxAge.map({ $0 > 0 ? date + $0 : .distantPast }) ?? expires else { return nil }
         return min(requested, date + Self.maximumLifetime)
@@ -74,24 +74,20 @@ struct SetCookieHeader {
 
 /// Why a `Set-Cookie` was not stored (RFC 6265bis sections 5.6 and 5.7).
 package enum CookieRefusal: Error, Sendable, Equatable {
-    /// The URL is not `http` or `https`, or has no host.
     case unsupportedURL
-    /// The header field contains a control character other than TAB.
+    /// Other than TAB.
     case controlCharacter
     /// Neither a name nor a value.
     case empty
-    /// Name and value are longer than 4,096 bytes together, or the path of the URL, which is that of the cookie, is longer than
-    /// 1,024.
+    /// More than 4,096 bytes of name and value, or 1,024 of the path of the URL.
     case tooLong
-    /// The `Domain` is neither the host of the request nor a parent domain of it.
+    /// Neither the host of the request nor a parent domain of it.
     case foreignDomain
-    /// The `Domain` is a public suffix, under which anyone may register a name.
+    /// Anyone may register a name under it.
     case publicSuffix
-    /// A `Secure` cookie over a connection that is not secure.
     case insecureConnection
     /// An insecure cookie that would hide a secure one of the same name.
     case shadowsSecureCookie
-    /// `SameSite=None` without `Secure`.
     case sameSiteNoneWithoutSecure
     /// A name that begins with `__Secure-` or `__Host-` without the attributes that this prefix requires.
     case prefix
@@ -100,7 +96,7 @@ package enum CookieRefusal: Error, Sendable, Equatable {
 }
 
 extension Cookie {
-    /// The cookie that a header field sets, after the checks of RFC 6265bis section 5.7 that need no other cookie.
+    /// Makes the checks of RFC 6265bis section 5.7 that need no other cookie.
     init(
         _ header: SetCookieHeader,
         from url: CookieURL,
@@ -129,7 +125,7 @@ extension Cookie {
         guard satisfiesNamePrefix(hasPathAttribute: header.path != nil) else { throw .prefix }
     }
 
-    /// The domain of a domain cookie; `nil` for a host-only cookie.
+    /// `nil` for a host-only cookie.
     private static func domain(
         attribute: [UInt8],
         host: String,
@@ -146,8 +142,7 @@ extension Cookie {
         return nil
     }
 
-    /// Whether the cookie has the attributes that the name prefixes `__Secure-` and `__Host-`, in any case, require (RFC
-    /// 6265bis section 4.1.3).
+    /// RFC 6265bis section 4.1.3; prefixes in any case.
     ///
     /// A nameless cookie is sent as its value alone, so its value is checked as a name and must have no such prefix.
     func satisfiesNamePrefix(hasPathAttribute: Bool) -> Bool {

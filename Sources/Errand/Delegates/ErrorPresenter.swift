@@ -31,7 +31,7 @@ extension APIProxy {
 }
 
 extension BaseAPIRequest {
-    /// Presents the error of a load, unless an async call receives it.
+    /// Does nothing if an async call receives the error.
     func present(_ error: APIError, to receiver: EndingReceiver) {
         switch receiver {
         case .delegate, .closure: present(error)
@@ -40,7 +40,6 @@ extension BaseAPIRequest {
         }
     }
 
-    /// Presents an error.
     func present(_ error: APIError) {
         (errorPresenter ?? proxy.errorPresenter)?.presentError(error, of: self)
     }

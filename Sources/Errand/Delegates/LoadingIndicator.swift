@@ -16,13 +16,13 @@
 @MainActor enum SharedIndicators {
     private static var counts: [ObjectIdentifier: Int] = [:]
 
-    /// Adds a load, and returns whether it is the only one.
+    /// Returns whether the load is the only one.
     static func add(_ indicator: any LoadingIndicator) -> Bool {
         counts[ObjectIdentifier(indicator), default: 0] += 1
         return counts[ObjectIdentifier(indicator)] == 1
     }
 
-    /// Removes a load, and returns whether it was the last one.
+    /// Returns whether the load was the last one.
     static func remove(_ indicator: any LoadingIndicator) -> Bool {
         let id = ObjectIdentifier(indicator)
         guard let count = counts[id] else { return false }

@@ -2,7 +2,6 @@
 @MainActor struct PresentedFailures {
     /// What one alert presents.
     struct Failure {
-        /// The text for the user.
         let text: String
         fileprivate var requests: [WeakRequest]
     }
@@ -12,11 +11,9 @@
     }
 
     private var failures: [Failure] = []
-
-    /// The failure that is presented now; `nil` if there is none.
     var first: Failure? { failures.first }
 
-    /// Adds the failure of a load, after the others unless one of them has its text.
+    /// After the others unless one of them has its text.
     mutating func add(_ error: APIError, of request: BaseAPIRequest) {
         let index = failures.firstIndex { $0.text == error.message } ?? failures.endIndex
         if index == failures.endIndex { failures.append(Failure(text: error.message, requests: [])) }
@@ -24,13 +21,11 @@
         failures[index].requests.append(WeakRequest(request: request))
     }
 
-    /// Removes the first failure, and returns those of its requests that have not been released.
+    /// Returns those of its requests that have not been released.
     @discardableResult
     mutating func removeFirst() -> [BaseAPIRequest] {
         guard !failures.isEmpty else { return [] }
         return failures.removeFirst().requests.compactMap(\.request)
     }
-
-    /// Removes all failures.
     mutating func removeAll() { failures = [] }
 }

@@ -17,7 +17,7 @@ struct BodyRedaction {
     private var isForm: Bool { type == "application/x-www-form-urlencoded" }
     private var isMultipart: Bool { type == "multipart/form-data" }
 
-    /// Returns the printable form; `nil` if only the size may be shown.
+    /// `nil` if only the size may be shown.
     func text(of body: Data) -> String? {
         guard body.count <= Redactor.bodyLimit else { return nil }
         if isJSON { return JSONRedaction.text(of: body, redactor: redactor) }
@@ -28,7 +28,6 @@ struct BodyRedaction {
         return URLRedaction(redactor: redactor).text(of: items)
     }
 
-    /// Returns the printable form of a request's body.
     func text(of body: HTTPBody) -> String {
         let data = body.pieces.compactMap(\.data)
         if data.count == body.pieces.count { return redactor.body(Data(data.joined()), contentType: text) }
@@ -48,7 +47,7 @@ struct MultipartRedaction {
     let redactor: Redactor
     let boundary: String
 
-    /// Returns the printable form of a body whose files and streams are contents of parts; `nil` if the body is malformed.
+    /// Files and streams are contents of parts; `nil` if the body is malformed.
     func text(of body: HTTPBody) -> String? {
         let mark = "errand-\(UUID().uuidString)"
         var (whole, contents) = (Data(), [Data: String]())
@@ -64,7 +63,6 @@ struct MultipartRedaction {
         return text(of: whole, contents: contents)
     }
 
-    /// Returns the printable form; `nil` if the body is malformed.
     func text(of body: Data, contents: [Data: String] = [:]) -> String? {
         let delimiter = Data("\r\n--\(boundary)".utf8)
         // RFC 2046 section 5.1.1; the time of a search may grow with the length.
@@ -115,7 +113,7 @@ extension HTTPBody.Piece {
 extension Data {
     fileprivate var isEnd: Bool { elementsEqual("--".utf8) || elementsEqual("--\r\n".utf8) }
 
-    /// Returns the parts between occurrences of `delimiter`, each with a start index of 0.
+    /// Each part has a start index of 0.
     fileprivate func split(at delimiter: Data, maxSplits: Int = .max) -> [Data] {
         var (parts, rest) = ([Data](), self)
         while parts.count < maxSplits, let range = rest.range(of: delimiter) {

@@ -32,23 +32,21 @@ public struct ExchangeTimings: Sendable {
     public var total: Duration
     /// The number of the attempt within its load, from 1.
     public var attempt = 1
-    /// The bytes of the request line and the header lines that were sent, with the empty line at their end; `nil` over HTTP/2 on
-    /// Linux, where they are compressed.
+    /// With the empty line at their end; `nil` over HTTP/2 on Linux, where they are compressed.
     package var sentHeaderBytes: Int64?
-    /// The bytes of the request body that were sent, without the framing of chunks.
+    /// Without the framing of chunks.
     package var sentBodyBytes: Int64?
-    /// The bytes of the status line and the header lines of the final (not 1xx) response, with the empty line at their end; `nil`
-    /// over HTTP/2 on Linux, where they are compressed.
+    /// Of the final (not 1xx) response, as ``sentHeaderBytes``.
     package var receivedHeaderBytes: Int64?
-    /// The bytes of the response's body as received, compressed where it is, without the framing of chunks.
+    /// Compressed where it is, without the framing of chunks.
     package var receivedBodyBytes: Int64?
-    /// The bytes of the response's body after its content codings are removed.
+    /// After the content codings are removed.
     package var decodedBodyBytes: Int64?
-    /// The protocol by its ALPN identifier, for example `http/1.1` or `h2` (RFC 7301, IANA).
+    /// The ALPN identifier, for example `http/1.1` or `h2` (RFC 7301, IANA).
     package var protocolName: String?
-    /// The IP address of the server or the proxy server.
+    /// That of the server or the proxy server.
     package var remoteAddress: String?
-    /// The port of the server or the proxy server.
+    /// That of the server or the proxy server.
     package var remotePort: Int?
     /// Distinguishes the connection from the others that the transport has at the time.
     package var connectionID: String?
@@ -61,8 +59,8 @@ public struct ExchangeTimings: Sendable {
         self.total = total
     }
 
-    /// These timings with the number of their try, and for the first one with the time in the queue.
-    func numbered(attempt: Int, queueTime: Duration?) -> ExchangeTimings {
+    /// Only the first try has the time in the queue.
+    func withAttempt(_ attempt: Int, queueTime: Duration?) -> ExchangeTimings {
         var timings = self
         timings.attempt = max(1, attempt)
         if attempt <= 1, let queueTime { timings.queue = queueTime }

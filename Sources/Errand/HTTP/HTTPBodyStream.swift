@@ -18,7 +18,7 @@ extension HTTPBody {
     public struct Stream: Sendable, Hashable {
         /// The number of bytes, sent as `Content-Length`; `nil` if it is unknown, which HTTP/1.1 sends in chunks.
         public let length: Int64?
-        /// Reads a new sequence to its end, and passes each element on.
+        /// Reads a new sequence to its end.
         let read: @Sendable (_ consume: (Data) async throws -> Void) async throws -> Void
         private let identity = Identity()
 
@@ -74,7 +74,6 @@ extension HTTPBody.Stream: RedactedDescription {
 }
 
 extension HTTPBody.Piece {
-    /// The bytes of a piece in memory; `nil` for any other.
     var data: Data? {
         guard case .data(let data) = self else { return nil }
         return data
@@ -93,10 +92,7 @@ extension HTTPBody.Stream {
         let actual: Int64
     }
 
-    /// Reads a new sequence to its end, and checks the number of its bytes.
-    ///
-    /// - Parameter consume: Receives the elements; the last one of a stream with a length when the sequence has ended.
-    /// - Throws: What the sequence and `consume` throw; ``LengthError``; `CancellationError`.
+    /// `consume` receives the last element of a stream with a length when the sequence has ended.
     func readChecked(_ consume: (Data) async throws -> Void) async throws {
         var (count, last) = (Int64(0), Data?.none)
         try await read { chunk in

@@ -13,7 +13,6 @@ public struct HTTPField: Sendable {
         isLatin1 = false
     }
 
-    /// Creates a field from the received bytes, all of which ``bytes`` returns.
     package init(_ name: String, bytes: some Collection<UInt8>) {
         self.name = name
         if let text = String(validating: bytes, as: UTF8.self) {
@@ -25,12 +24,12 @@ public struct HTTPField: Sendable {
         }
     }
 
-    /// The value's bytes as they are sent or were received.
+    /// As they are sent or were received.
     package var bytes: [UInt8] {
         isLatin1 ? value.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } : Array(value.utf8)
     }
 
-    /// Returns whether this field has `name`, without regard to case.
+    /// Without regard to case.
     package func isNamed(_ name: String) -> Bool {
         self.name.utf8.equalsIgnoringCase(name.utf8)
     }

@@ -31,7 +31,6 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
         fields(named: name).map(\.value)
     }
 
-    /// Every field called `name`, in their order.
     package func fields(named name: String) -> [HTTPField] {
         fields.filter { $0.isNamed(name) }
     }
@@ -41,7 +40,6 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
         fields.append(HTTPField(name, value))
     }
 
-    /// Adds a line at the end.
     package mutating func append(_ field: HTTPField) {
         fields.append(field)
     }

@@ -10,9 +10,7 @@ public struct HTTPLimits: Sendable, Hashable {
     /// Creates the default limits.
     public init() {}
 
-    /// Checks the size of a response's header lines, as they are sent over HTTP/1.1.
-    ///
-    /// - Throws: ``TransportError/Kind/responseTooLarge``.
+    /// The size counts as over HTTP/1.1.
     package func check(_ headers: HTTPHeaders) throws(TransportError) {
         let bytes = headers.reduce(0) { $0 + $1.name.utf8.count + $1.bytes.count + ": \r\n".utf8.count }
         guard bytes <= headerBytes else { throw tooLargeHeaders }

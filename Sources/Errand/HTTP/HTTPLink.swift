@@ -1,11 +1,11 @@
 /// One link of a `Link` header (RFC 8288 section 3).
 struct HTTPLink {
-    /// The target as received, absolute or relative, without surrounding whitespace.
+    /// As received, absolute or relative, without surrounding whitespace.
     let reference: HTTPField
-    /// The parameters by their names in lower case; if a name is repeated, the first value.
+    /// By their names in lower case; if a name is repeated, the first value.
     let parameters: [String: String]
 
-    /// The relations of the target to the response: the tokens of `rel`, in lower case.
+    /// The tokens of `rel`, in lower case.
     var relations: [String] {
         (parameters["rel"] ?? "").lowercased().split(whereSeparator: \.isWhitespace).map(String.init)
     }
@@ -14,12 +14,12 @@ struct HTTPLink {
         relations.contains(relation.lowercased())
     }
 
-    /// Returns the links of all `Link` headers in their order, without malformed ones.
+    /// Without malformed links.
     static func links(in headers: HTTPHeaders) -> [HTTPLink] {
         headers.fields(named: "Link").flatMap(links)
     }
 
-    /// Returns the links of one header field (RFC 8288 appendix B.2), folded or not.
+    /// RFC 8288 appendix B.2, folded or not.
     static func links(in field: HTTPField) -> [HTTPLink] {
         var parser = LinkParser(field)
         var links: [HTTPLink] = []
@@ -95,12 +95,12 @@ private struct LinkParser {
         rest = rest.drop(while: isSkipped)
     }
 
-    /// Returns bytes of the value as text, in UTF-8 or ISO 8859-1 as in any header.
+    /// UTF-8 or ISO 8859-1, as in any header.
     private static func text(_ bytes: some Collection<UInt8>) -> String {
         HTTPField("Link", bytes: bytes).value
     }
 
-    /// Returns the bytes without line folds (RFC 9112 section 5.2), which are possible anywhere, even in a URL.
+    /// Line folds (RFC 9112 section 5.2) are possible anywhere, even in a URL.
     private static func unfolded(_ bytes: [UInt8]) -> [UInt8] {
         guard bytes.contains(where: \.isLineBreak) else { return bytes }
         var isFold = false

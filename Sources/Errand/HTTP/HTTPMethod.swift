@@ -23,16 +23,15 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
     /// Requests the methods that a resource supports.
     public static let options = HTTPMethod(rawValue: "OPTIONS")
 
-    /// Whether sending a request twice has the same effect as sending it once (RFC 9110 section 9.2.2).
+    /// RFC 9110 section 9.2.2.
     package var isIdempotent: Bool {
         [.get, .head, .put, .delete, .options, Self(rawValue: "TRACE")].contains(self)
     }
 
-    /// Whether the method is none of a request for a resource: `CONNECT` makes the tunnel of a proxy server (RFC 9110 section
-    /// 9.3.6), and `PRI` begins a connection of HTTP/2 (RFC 9113 section 11.6).
+    /// `CONNECT` makes the tunnel of a proxy server (RFC 9110 section 9.3.6), and `PRI` begins a connection of HTTP/2 (RFC 9113
+    /// section 11.6).
     var isReserved: Bool { rawValue == "CONNECT" || rawValue == "PRI" }
 
-    /// Whether parameters are sent in the query (`GET`, `HEAD`, `DELETE`) and not in the body.
     var encodesParamsInQuery: Bool {
         [.get, .head, .delete].contains(self)
     }

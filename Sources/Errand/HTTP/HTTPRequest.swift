@@ -118,11 +118,9 @@ public struct HTTPRequest: Sendable {
         contents = Contents(method: method, url: url, headers: headers, body: body)
     }
 
-    /// Whether the request has passed ``validateAhead()`` since its method, URL, headers or body were changed.
     var isValidated: Bool { contents.isValidated }
 
-    /// Checks the request, so that `validate()` of it and of its later copies returns at once until method, URL, headers or
-    /// body change; an invalid request is not reported here.
+    /// So that `validate()` returns at once until method, URL, headers or body change; an invalid request is not reported here.
     mutating func validateAhead() {
         contents.isValidated = (try? validate()) != nil
     }

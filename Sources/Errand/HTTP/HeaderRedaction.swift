@@ -3,7 +3,7 @@ import Foundation
 struct HeaderRedaction {
     let redactor: Redactor
 
-    /// Returns the printable value of the header `name`, which is in lower case.
+    /// `name` is in lower case.
     func value(ofHeader name: String, _ value: String) -> String {
         switch name {
         case "content-location", "location", "origin", "referer": redactor.url(value)
@@ -50,7 +50,7 @@ struct HeaderRedaction {
         return ([ValueShape.isHarmless(type) ? type : Redactor.hidden(type.utf8)] + shown).joined(separator: "; ")
     }
 
-    /// Returns the disposition, and the name of a form field; file names are hidden unless the field is harmless.
+    /// File names are hidden unless the field is harmless.
     private func disposition(_ value: String) -> String {
         let (type, parameters) = HeaderParameters.parse(value)
         let isKnown = ["form-data", "attachment", "inline"].contains(type.lowercased())
@@ -84,7 +84,7 @@ struct HeaderRedaction {
 
 /// A header value with parameters, such as `text/html; charset=utf-8` (RFC 9110 section 5.6.6).
 enum HeaderParameters {
-    /// One parameter: its name and its value without quotation marks, and both as received.
+    /// The value is without quotation marks, the text as received.
     typealias Parameter = (name: String, value: String, text: String)
 
     /// Returns the text before the first semicolon, and the parameters.
@@ -97,7 +97,7 @@ enum HeaderParameters {
         return (parts[0], parameters)
     }
 
-    /// Returns the parts between the semicolons that are not in quotation marks; at least one.
+    /// Semicolons in quotation marks separate nothing; at least one part.
     private static func parts(of value: String) -> [String] {
         var (parts, isQuoted, isEscaped) = ([""], false, false)
         for character in value {
@@ -119,7 +119,7 @@ enum HeaderParameters {
 }
 
 extension StringProtocol {
-    /// Whether this is short and printable ASCII without an `@`, as values of known headers are.
+    /// Short and printable ASCII without an `@`, as values of known headers are.
     fileprivate var isPlain: Bool {
         utf8.count <= 256 && utf8.allSatisfy { (0x20..<0x7F).contains($0) && $0 != UInt8(ascii: "@") }
     }

@@ -7,11 +7,10 @@ import Foundation
 /// four decimal numbers, an IPv6 address as in RFC 5952 without brackets and zone.
 package struct HostName: Hashable {
     let text: String
-    /// Whether this is an address, which has no subdomains.
     let isAddress: Bool
 
-    /// The host of an absolute URL; `nil` without a host, for a name that is not ASCII even when the URL encodes it, and for one
-    /// with an empty label, such as `a.test..`: libraries map such names differently.
+    /// `nil` without a host, for a name that is not ASCII even when the URL encodes it, and for one with an empty label, such as
+    /// `a.test..`: libraries map such names differently.
     init?(_ url: URL) {
         guard let host = Origin(url)?.host, url.host?.utf8.allSatisfy({ $0 < 0x80 }) == true else { return nil }
         let name = host.hasSuffix(".") ? String(host.dropLast()) : host
@@ -22,14 +21,13 @@ package struct HostName: Hashable {
         (text, isAddress) = (address ?? name, address != nil)
     }
 
-    /// The names of the domains that contain the host, the longest first; none for an address.
+    /// The longest first; none for an address.
     var parents: some Sequence<String> {
         let labels = isAddress ? [] : text.split(separator: ".", omittingEmptySubsequences: false).dropFirst()
         return labels.indices.lazy.map { labels[$0...].joined(separator: ".") }
     }
 
-    /// Returns the host of a URL as libcurl sends it, if it is an address: four decimal numbers, or RFC 5952 in brackets; `nil` for
-    /// a name, and for an address with a zone.
+    /// As libcurl sends it: four decimal numbers, or RFC 5952 in brackets; `nil` for a name, and for an address with a zone.
     package static func address(_ host: String) -> String? {
         guard host.hasPrefix("[") else { return version4(host) }
         var bytes = in6_addr()
@@ -37,7 +35,7 @@ package struct HostName: Hashable {
         return text(of: bytes, AF_INET6).map { "[\($0)]" }
     }
 
-    /// Returns an address in any notation of `inet_aton`, as resolvers accept it; `nil` for a name.
+    /// Any notation of `inet_aton`, as resolvers accept it; `nil` for a name.
     private static func version4(_ text: String) -> String? {
         var address = in_addr()
         return inet_aton(text, &address) != 0 ? Self.text(of: address, AF_INET) : nil

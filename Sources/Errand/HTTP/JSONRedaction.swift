@@ -11,12 +11,11 @@ struct JSONRedaction {
 
     private struct Container {
         let isObject: Bool
-        /// For the member that is read, or for all elements of an array.
         var rule: Rule
         var end: UInt8 { isObject ? UInt8(ascii: "}") : UInt8(ascii: "]") }
     }
 
-    /// The most bytes of the result, which is longer than a text of many short values.
+    /// The result is longer than a text of many short values.
     private static let outputLimit = 1 << 20
     private static let codeNames: Set = ["errcode", "errno", "errorCode", "error_code"]
 
@@ -25,7 +24,7 @@ struct JSONRedaction {
     private var open: [Container] = []
     private var output: [UInt8] = []
 
-    /// Returns the copy, without blanks; `nil` if the text is malformed or too deep, or its copy too long.
+    /// Without blanks; `nil` if the text is malformed or too deep, or its copy too long.
     static func text(of body: Data, redactor: Redactor) -> String? {
         guard String(validating: body, as: UTF8.self) != nil else { return nil }
         return body.withUnsafeBytes { bytes in
@@ -53,7 +52,6 @@ struct JSONRedaction {
         return false
     }
 
-    /// Whether the container that has just begun is not empty.
     private var isValueNext: Bool { output.last != UInt8(ascii: "}") && output.last != UInt8(ascii: "]") }
 
     private mutating func beginContainer() -> Bool {
@@ -66,7 +64,7 @@ struct JSONRedaction {
         return !isObject || memberName()
     }
 
-    /// Copies what follows a value, to the next value or the end of the text; returns whether it is the end, `nil` if malformed.
+    /// Returns whether this is the end of the text; `nil` if it is malformed.
     private mutating func closeContainers() -> Bool? {
         while let container = open.last {
             scanner.skipBlanks()

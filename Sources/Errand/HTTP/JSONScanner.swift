@@ -1,6 +1,6 @@
 /// Reads a JSON text (RFC 8259) token by token.
 struct JSONScanner {
-    /// The maximum depth of arrays and objects, as for `JSONDecoder` and `JSONSerialization`.
+    /// As for `JSONDecoder` and `JSONSerialization`.
     static let depthLimit = 512
 
     let bytes: UnsafeBufferPointer<UInt8>
@@ -12,7 +12,7 @@ struct JSONScanner {
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { position = 3 }
     }
 
-    /// The next byte; at the end 0, which is not valid in a JSON text.
+    /// At the end 0, which is not valid in a JSON text.
     var peek: UInt8 { position < bytes.count ? bytes[position] : 0 }
     var isAtEnd: Bool { position == bytes.count }
 
@@ -22,7 +22,6 @@ struct JSONScanner {
         return true
     }
 
-    /// Takes `true`, `false` or `null`.
     mutating func take(_ literal: StaticString) -> Bool {
         let letters = UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount)
         guard bytes[position...].starts(with: letters) else { return false }
@@ -39,9 +38,7 @@ struct JSONScanner {
         }
     }
 
-    /// Takes a string; returns the range between its quotation marks, `nil` if it is malformed.
-    ///
-    /// Whether it is UTF-8, and surrogates are in pairs, is not examined.
+    /// Returns the range between the quotation marks; does not examine UTF-8 and pairs of surrogates.
     mutating func string() -> (range: Range<Int>, hasEscapes: Bool)? {
         guard take(UInt8(ascii: "\"")) else { return nil }
         let start = position
@@ -70,7 +67,6 @@ struct JSONScanner {
         return true
     }
 
-    /// Takes a number; returns its range, `nil` if it is malformed.
     mutating func number() -> Range<Int>? {
         let start = position
         _ = take(UInt8(ascii: "-"))
@@ -89,7 +85,7 @@ struct JSONScanner {
         return position > start
     }
 
-    /// Returns the error of a malformed text, with a position and no part of the text.
+    /// With a position and no part of the text.
     func malformed(_ reason: String = "an unexpected character or end") -> DecodingError {
         .dataCorrupted(.init(codingPath: [], debugDescription: "\(reason) at byte \(position)"))
     }

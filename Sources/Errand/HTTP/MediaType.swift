@@ -2,11 +2,9 @@ import Foundation
 
 /// Media types of files (IANA media types, RFC 6838).
 enum MediaType {
-    /// The type of bytes about which nothing is known (RFC 2046 section 4.5.1).
+    /// RFC 2046 section 4.5.1.
     static let unknown = "application/octet-stream"
 
-    /// Returns the type of a file by the extension of its name, in any case; `nil` for an unknown extension.
-    ///
     /// The same on every platform, so that an upload does not depend on what is installed.
     static func guess(fileName: String) -> String? {
         guard let dot = fileName.lastIndex(of: ".") else { return nil }

@@ -2,7 +2,7 @@
 enum NameShape {
     private static let punctuation = Array("_-.[]".utf8)
 
-    /// Returns whether `text` is a short identifier; see ``Redactor/name(_:)``.
+    /// See ``Redactor/name(_:)``.
     static func isName(_ text: String) -> Bool {
         let bytes = text.utf8
         guard let first = bytes.first, first.isASCIILetter || first == UInt8(ascii: "_"), bytes.count <= 40,
@@ -11,7 +11,7 @@ enum NameShape {
         return bytes.split { punctuation.contains($0) }.allSatisfy(isWord)
     }
 
-    /// Returns whether `word` is short, or has the few capitals of a name: a random token has more.
+    /// A random token has more capitals than a name.
     private static func isWord(_ word: Substring.UTF8View) -> Bool {
         guard word.allSatisfy(\.isASCIIAlphanumeric), word.count <= 20 else { return false }
         let capitals = word.count { $0.isASCIILetter && $0 < UInt8(ascii: "a") }

@@ -9,7 +9,7 @@ struct Origin: Hashable {
     let host: String
     private let port: UInt16?
 
-    /// The origin of an absolute URL; `nil` for one without a host.
+    /// `nil` for a URL without a host.
     init?(_ url: URL) {
         guard let reference = URLReference(url.absoluteString.utf8), let scheme = reference.scheme,
             let authority = reference.authority, !authority.host.isEmpty
@@ -22,27 +22,27 @@ struct Origin: Hashable {
 }
 
 extension Origin: CustomStringConvertible {
-    /// The origin in the form of RFC 6454 section 6.2: `https://a.test:8443`, without the scheme's default port.
+    /// RFC 6454 section 6.2: `https://a.test:8443`, without the scheme's default port.
     var description: String { "\(scheme)://\(host)\(port.map { ":\($0)" } ?? "")" }
 }
 
 extension URL {
-    /// Creates the URL of an `https` server, whose host may be an IPv6 address without brackets; `nil` for an invalid host.
+    /// The host may be an IPv6 address without brackets; `nil` for an invalid host.
     init?(serverOf host: String, port: Int) {
         guard !host.isEmpty else { return nil }
         let isAddress = host.contains(":") && !host.hasPrefix("[")
         self.init(string: "https://\(isAddress ? "[\(host)]" : host):\(port)")
     }
 
-    /// Returns whether scheme, host and port are equal; `false` for a URL without a host.
+    /// `false` for a URL without a host.
     package func hasSameOrigin(as other: URL) -> Bool {
         guard let origin = Origin(self) else { return false }
         return origin == Origin(other)
     }
 
-    /// The origin, for messages; only the scheme of a URL without a host.
+    /// For messages; only the scheme of a URL without a host.
     var originText: String { Origin(self)?.description ?? "\(scheme ?? ""):" }
 
-    /// The origin as what a limit for a host applies to.
+    /// What a limit for a host applies to.
     var queueHost: String { originText }
 }

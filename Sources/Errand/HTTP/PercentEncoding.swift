@@ -1,19 +1,17 @@
 /// Percent-encoding of URL parts (RFC 3986 section 2.1).
 package enum PercentEncoding {
-    /// Returns `%` and the two hexadecimal digits of `byte`.
     package static func triplet(_ byte: UInt8) -> [UInt8] {
         let digits = Array("0123456789ABCDEF".utf8)
         return [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
     }
 
-    /// Returns `text` encoded for use inside one path segment: every byte except the unreserved ones, `%` and `/` included.
+    /// Encodes every byte except the unreserved ones, `%` and `/` included.
     static func segment(_ text: String) -> String {
         guard !text.utf8.allSatisfy(\.isUnreserved) else { return text }
         return String(decoding: text.utf8.flatMap { $0.isUnreserved ? [$0] : triplet($0) }, as: UTF8.self)
     }
 
-    /// Returns a path, a query or both with only those bytes encoded that neither may contain (RFC 3986 sections 3.3
-    /// and 3.4).
+    /// Encodes only those bytes that neither a path nor a query may contain (RFC 3986 sections 3.3 and 3.4).
     ///
     /// Existing triplets are kept; a `%` that does not begin a triplet becomes `%25`.
     static func path(_ text: some Collection<UInt8>) -> String {
@@ -27,7 +25,7 @@ package enum PercentEncoding {
         return String(decoding: encoded, as: UTF8.self)
     }
 
-    /// Returns the text of a name or value of a query or form: its triplets decoded, and `+` as a space (WHATWG URL, section 5.1).
+    /// Decodes triplets, and `+` as a space (WHATWG URL, section 5.1).
     package static func decodedFormText(_ text: Substring) -> String {
         var (bytes, rest) = ([UInt8](), text.utf8[...])
         while let byte = rest.popFirst() {
@@ -51,7 +49,7 @@ extension Collection where Element == UInt8 {
 }
 
 extension UInt8 {
-    /// Whether the byte never needs encoding in a URL (RFC 3986 section 2.3).
+    /// RFC 3986 section 2.3.
     @inlinable package var isUnreserved: Bool {
         switch self {
         case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): true
@@ -59,7 +57,7 @@ extension UInt8 {
         }
     }
 
-    /// Whether the byte is one of `!$&'()*+,;=` (RFC 3986 section 2.2).
+    /// One of `!$&'()*+,;=` (RFC 3986 section 2.2).
     package var isSubDelimiter: Bool {
         switch self {
         case UInt8(ascii: "&")...UInt8(ascii: ","), UInt8(ascii: "!"), UInt8(ascii: "$"), UInt8(ascii: ";"),
@@ -69,7 +67,6 @@ extension UInt8 {
         }
     }
 
-    /// Whether a path or a query may hold the byte.
     fileprivate var isPathByte: Bool {
         switch self {
         case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: ":"), UInt8(ascii: "@"): true

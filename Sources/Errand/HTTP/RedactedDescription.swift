@@ -9,7 +9,7 @@ extension RedactedDescription {
 }
 
 extension Mirror {
-    /// Creates the mirror of an object whose properties, inherited ones included, may contain secrets.
+    /// The properties of the object, inherited ones included, may contain secrets.
     init(withoutChildren object: some AnyObject) {
         self.init(object, children: [:], ancestorRepresentation: .suppressed)
     }

@@ -49,15 +49,12 @@ public struct Redactor: Sendable {
     /// A replacement for ``shared`` in a test.
     @TaskLocal package static var replacement: Redactor?
 
-    /// The most bytes of a body that are examined; of a larger body only the size is shown.
+    /// Of a larger body only the size is shown.
     static let bodyLimit = 256 << 10
-    /// The most bytes of a URL that are examined, without its query where that is not shown.
+    /// Without the query where that is not shown.
     static let urlLimit = 8 << 10
 
-    /// Returns the placeholder for `bytes`.
     static func hidden(_ bytes: some Collection<UInt8>) -> String { hidden(count: bytes.count) }
-
-    /// Returns the placeholder for a number of bytes.
     static func hidden(count: Int) -> String { "<redacted \(count) bytes>" }
 }
 
@@ -99,18 +96,17 @@ extension Redactor {
         return isShown && name.isPrintable ? name : Self.hidden(name.utf8)
     }
 
-    /// Returns the printable form of the name of a header, which is shown if it looks like one, or is one of ``headerNames``.
+    /// Shows a name that looks like one, or is one of ``headerNames``.
     package func name(ofHeader name: String) -> String {
         let isShown = NameShape.isName(name) || addedHeaders.contains(name.lowercased())
         return isShown && name.isPrintable ? name : Self.hidden(name.utf8)
     }
 
-    /// Returns the printable value of an attribute of `Set-Cookie`.
     package func value(ofCookieAttribute value: String) -> String {
         ValueShape.isHarmless(value) ? value : Self.hidden(value.utf8)
     }
 
-    /// Returns the printable path of a file: without the names of files and folders that do not look like names.
+    /// Hides the names of files and folders that do not look like names.
     static func path(of file: URL) -> String {
         file.path.split(separator: "/", omittingEmptySubsequences: false).map { name in
             ValueShape.isHarmless(name) ? String(name) : hidden(name.utf8)
@@ -163,6 +159,5 @@ extension Redactor {
 }
 
 extension String {
-    /// Whether there is no control character.
     fileprivate var isPrintable: Bool { !unicodeScalars.contains { $0.properties.generalCategory == .control } }
 }

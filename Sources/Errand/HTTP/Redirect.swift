@@ -1,22 +1,18 @@
 import Foundation
 
 extension HTTPRequest {
-    /// Returns whether a response with `status` is a redirect that may be followed, whose body is not that of the final response.
+    /// The body of such a response is not that of the final one.
     package func mayFollow(_ status: Int) -> Bool {
         redirectPolicy.isFollowing && [301, 302, 303, 307, 308].contains(status)
     }
 
-    /// Returns the request that `response` redirects this one to; `nil` when it is not a redirect, or the policy does not
-    /// follow it.
+    /// Returns `nil` when the response is not a redirect, or the policy does not follow it.
     ///
     /// A `Location` that is empty, blank or a fragment alone names no other resource, and is no redirect, as in curl.
     ///
     /// The method changes as in RFC 9110 section 15.4: 303 becomes GET, and so does POST on 301 and 302; 307 and 308 keep
     /// method and body. Without its body, a request also loses the headers that describe the body. Another origin (RFC 6454)
     /// receives only headers that cannot be secret, and never a body.
-    ///
-    /// - Throws: ``TransportError/Kind/security`` for a refused target, ``TransportError/Kind/badResponse`` for a target that
-    ///   is not a URL.
     func redirected(by response: HTTPResponse) throws(TransportError) -> HTTPRequest? {
         guard let next = try target(of: response) else { return nil }
         return redirectPolicy.decision?(response, next) == false ? nil : next
@@ -65,14 +61,14 @@ extension HTTPRequest {
 }
 
 extension HTTPField {
-    /// Whether the header describes the body of its request (RFC 9110 section 15.4).
+    /// RFC 9110 section 15.4.
     fileprivate var describesBody: Bool {
         let name = name.lowercased()
         return name.hasPrefix("content-")
             || ["digest", "expect", "last-modified", "repr-digest", "trailer", "transfer-encoding"].contains(name)
     }
 
-    /// Whether another origin may receive the header: it describes the requested content and cannot identify the client.
+    /// The header describes the requested content and cannot identify the client.
     fileprivate var mayCrossOrigins: Bool {
         [
             "accept", "accept-encoding", "accept-language", "cache-control", "if-match", "if-modified-since",

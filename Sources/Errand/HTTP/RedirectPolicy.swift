@@ -8,10 +8,8 @@
 /// would send a body to another origin, fails it with ``TransportError/Kind/security``, and another origin receives no secret
 /// header.
 public struct RedirectPolicy: Sendable {
-    /// Returns whether the response's redirect to the given request is followed.
     package typealias Decision = @Sendable (_ response: HTTPResponse, _ next: HTTPRequest) -> Bool
 
-    /// The largest number of redirects of one request; one more fails it with ``TransportError/Kind/badResponse``.
     let limit: Int
     let isFollowing: Bool
     let decision: Decision?
@@ -32,8 +30,6 @@ public struct RedirectPolicy: Sendable {
     /// response.
     public static func follow(limit: Int) -> RedirectPolicy { RedirectPolicy(limit: limit) }
 
-    /// Follows the redirects for which `decision` returns `true`, at most `limit` (20 by default).
-    ///
     /// `decision` is called once for each redirect that may be followed, on any thread; it must not block.
     package static func decide(limit: Int = 20, _ decision: @escaping Decision) -> RedirectPolicy {
         RedirectPolicy(limit: limit, decision: decision)

@@ -6,8 +6,6 @@ extension HTTPRequest {
     /// The method and header names are tokens (RFC 9110 section 5.6.2), and the method is neither `CONNECT` nor `PRI`; header
     /// values contain no control character other than TAB (section 5.5); the URL is an absolute `http` or `https` URL with a host
     /// and without credentials; a `HEAD` request has no body.
-    ///
-    /// - Throws: ``TransportError/Kind/invalidRequest``.
     package func validate() throws(TransportError) {
         guard !isValidated else { return }
         guard !method.rawValue.isEmpty, method.rawValue.utf8.allSatisfy(\.isToken) else {

@@ -53,7 +53,7 @@ public struct TransportError: Error, Sendable {
         get { details.timings }
         set { details.timings = newValue }
     }
-    /// The status with which a proxy server has refused to connect to the server; `nil` if it has not.
+    /// `nil` unless a proxy server has refused to connect to the server.
     var proxyStatus: Int? {
         get { details.proxyStatus }
         set { details.proxyStatus = newValue }
@@ -73,7 +73,6 @@ extension TransportError {
         return error
     }
 
-    /// The reason when the name of a request's host has no address.
     static func noAddress(of request: HTTPRequest) -> String {
         "no address for the host \(request.url.host(percentEncoded: false) ?? "")"
     }

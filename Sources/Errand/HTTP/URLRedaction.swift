@@ -1,11 +1,10 @@
 /// The printable forms of URLs, paths and queries.
 struct URLRedaction {
-    /// The most items of a query or a form that are shown one by one.
     private static let itemLimit = 1_000
 
     let redactor: Redactor
 
-    /// Returns a URL or a relative reference without user, password and fragment, and with the redacted values of its query.
+    /// Without user, password and fragment, and with the redacted values of its query.
     func url(_ text: String) -> String {
         guard text.utf8.count <= Redactor.urlLimit else { return Redactor.hidden(text.utf8) }
         let text = Self.withoutCombining(text)
@@ -20,7 +19,7 @@ struct URLRedaction {
         )
     }
 
-    /// Returns the printable names and values of a query or a form; the value is `nil` for an item without `=`.
+    /// The value is `nil` for an item without `=`.
     func items(of text: String) -> [(name: String, value: String?)] {
         let text = Self.withoutCombining(text)
         let items = text.split(separator: "&", maxSplits: Self.itemLimit)
@@ -36,8 +35,7 @@ struct URLRedaction {
         }
     }
 
-    /// Returns a text with its bytes beyond ASCII percent-encoded, if it has characters of several scalars: a delimiter with a
-    /// combining mark is a delimiter for a server, and would not be one here.
+    /// A delimiter with a combining mark is a delimiter for a server, and would not be one here.
     private static func withoutCombining(_ text: String) -> String {
         guard text.utf8.contains(where: { $0 >= 0x80 }), text.count != text.unicodeScalars.count else { return text }
         let encoded = text.utf8.reduce(into: [UInt8]()) { encoded, byte in
@@ -76,7 +74,7 @@ struct URLRedaction {
         return segments(text)
     }
 
-    /// Returns host, port and path, or the placeholder when the part before the path is not a host.
+    /// The placeholder when the part before the path is not a host.
     private static func hierarchy(_ text: Substring, isFile: Bool) -> String {
         let authority = text.prefix { $0 != "/" && $0 != "\\" }
         let host = authority.lastIndex(of: "@").map { authority[$0...].dropFirst() } ?? authority
@@ -93,8 +91,7 @@ struct URLRedaction {
         return "//\(host)\(segments(path))"
     }
 
-    /// Returns whether a path may have the user and the password of another URL: a colon, and after it an `@` that does not begin
-    /// a segment, encoded any number of times or not.
+    /// Finds a colon, and after it an `@` that does not begin a segment, encoded any number of times or not.
     private static func hasPassword(_ path: Substring) -> Bool {
         var (hasColon, former, rest) = (false, UInt8(0), path.utf8)
         while let byte = rest.popFirst() {
@@ -116,7 +113,7 @@ struct URLRedaction {
         }.joined(separator: "/")
     }
 
-    /// Returns the end of the first `;` of a segment, or encoded `;`, `?` or `#`.
+    /// The end of the first `;` of a segment, or encoded `;`, `?` or `#`.
     private static func endOfShown(_ segment: Substring.UTF8View) -> Substring.Index? {
         var rest = segment
         while let byte = rest.popFirst() {
@@ -130,7 +127,7 @@ struct URLRedaction {
 }
 
 extension Substring.UTF8View {
-    /// The byte of a triplet whose `%` is before this text.
+    /// The `%` is before this text.
     fileprivate var byteOfTriplet: UInt8? {
         let digits = prefix(2).compactMap(\.hexDigitValue)
         return digits.count == 2 ? digits[0] << 4 | digits[1] : nil
@@ -147,7 +144,6 @@ extension Substring.UTF8View {
 }
 
 extension UInt8 {
-    /// Whether the byte is before a query or a fragment.
     fileprivate var endsPath: Bool { self == UInt8(ascii: "?") || self == UInt8(ascii: "#") }
 
     fileprivate var isSlash: Bool { self == UInt8(ascii: "/") || self == UInt8(ascii: "\\") }

@@ -5,14 +5,14 @@ package import Foundation
 /// References are parsed and resolved as text: `URL(string:relativeTo:)` would encode the triplets of a component again when
 /// one of its bytes is illegal, and would keep the dot segments of absolute references.
 struct URLReference {
-    /// The scheme in lower case; `nil` in a relative reference.
+    /// In lower case; `nil` in a relative reference.
     private(set) var scheme: String?
-    /// Host and port; `nil` when the reference has none.
+    /// `nil` when the reference has none.
     private(set) var authority: URLAuthority?
     private var path: String
     private var query: String?
 
-    /// Parses a reference (RFC 3986 appendix B); `nil` when its authority is malformed.
+    /// RFC 3986 appendix B; `nil` when the authority is malformed.
     ///
     /// Bytes that path and query may not contain are percent-encoded; existing triplets are kept. Blanks at both ends, user
     /// info and the fragment are removed.
@@ -31,10 +31,9 @@ struct URLReference {
         query = mark.map { PercentEncoding.path(rest[($0 + 1)...]) }
     }
 
-    /// Resolves the reference against the URL whose response contains it (RFC 3986 section 5.2), without the exception for old
-    /// parsers.
+    /// RFC 3986 section 5.2, without the exception for old parsers.
     ///
-    /// - Returns: `nil` when the result is not a URL, or is an `http` or `https` URL without a host.
+    /// `nil` when the result is not a URL, or is an `http` or `https` URL without a host.
     func resolved(against base: URL) -> URL? {
         guard let base = URLReference(base.absoluteString.utf8) else { return nil }
         var target = self
@@ -48,7 +47,7 @@ struct URLReference {
         return target.url
     }
 
-    /// Returns the merged path (RFC 3986 section 5.2.3); this path when `other` is empty.
+    /// RFC 3986 section 5.2.3.
     private func merged(with other: String) -> String {
         if other.isEmpty { return path }
         if other.utf8.first == UInt8(ascii: "/") { return other }
@@ -56,7 +55,7 @@ struct URLReference {
         return path[...slash] + other
     }
 
-    /// Returns a path without `.` and `..` (RFC 3986 section 5.2.4); a path that does not begin with `/` is unchanged.
+    /// RFC 3986 section 5.2.4; a path that does not begin with `/` is unchanged.
     private static func removingDotSegments(from path: String) -> String {
         guard path.utf8.first == UInt8(ascii: "/") else { return path }
         let segments = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
@@ -82,15 +81,14 @@ struct URLReference {
 
 /// The host and the port of a URL (RFC 3986 section 3.2), without user info.
 struct URLAuthority {
-    /// The name in ASCII, or an address, in brackets for IPv6; empty in `file:///`.
+    /// In ASCII, or an address, in brackets for IPv6; empty in `file:///`.
     let host: String
-    /// The port; `nil` for the scheme's default port.
+    /// `nil` for the scheme's default port.
     let port: UInt16?
 
-    /// The text before the path.
     var text: String { host + (port.map { ":\($0)" } ?? "") }
 
-    /// Parses the bytes between `//` and the path; `nil` without a valid host, or when the port is not a TCP port.
+    /// `nil` without a valid host, or when the port is not a TCP port.
     init?(_ bytes: ArraySlice<UInt8>) {
         let place = bytes.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false).last ?? bytes
         // The colons of an IPv6 address are in brackets.
@@ -123,7 +121,7 @@ struct URLAuthority {
 }
 
 extension URL {
-    /// Creates a URL that is exactly `text`; `nil` when Foundation would have to change it.
+    /// `nil` when Foundation would have to change the text.
     package init?(verbatim text: String) {
         self.init(string: text)
         guard absoluteString == text else { return nil }
@@ -131,7 +129,7 @@ extension URL {
 }
 
 extension ArraySlice<UInt8> {
-    /// Removes a scheme and its colon (RFC 3986 section 3.1) from the beginning, and returns it in lower case.
+    /// RFC 3986 section 3.1; in lower case.
     fileprivate mutating func takeScheme() -> String? {
         let scheme = prefix { $0.isASCIIAlphanumeric || "+-.".utf8.contains($0) }
         guard scheme.first?.isASCIILetter == true else { return nil }
@@ -142,6 +140,6 @@ extension ArraySlice<UInt8> {
 }
 
 extension UInt8 {
-    /// Whether a registered name may contain the byte (RFC 3986 section 3.2.2).
+    /// RFC 3986 section 3.2.2.
     fileprivate var isNameByte: Bool { isUnreserved || isSubDelimiter }
 }

@@ -1,17 +1,13 @@
 /// Distinguishes the values that known headers and attributes usually have from tokens, addresses and other data.
 enum ValueShape {
-    /// The longest value.
     private static let longestValue = 256
-    /// The most bytes of a word that may be anything, such as `7F83` or `x86_64`.
+    /// A short word may be anything, such as `7F83` or `x86_64`.
     private static let shortWord = 6
-    /// The most digits of a number and of its parts together: dates, versions, ranges, and seconds since 1970.
+    /// The digits of a number and of its parts together: dates, versions, ranges, and seconds since 1970.
     private static let longestNumber = 14
     private static let longestRun = 10
-    /// What may be between two words.
     private static let separators = Array(" ,;=/()+*:\"?<>[]{}'.\t".utf8)
 
-    /// Returns whether `text` is short, and each of its words looks like a number, a version, a date or a name in a program.
-    ///
     /// A secret that is a word, or several words, cannot be distinguished from a name.
     static func isHarmless(_ text: some StringProtocol) -> Bool {
         guard text.utf8.count <= longestValue else { return false }
@@ -39,7 +35,6 @@ extension ValueShape {
         "macintosh", "shift_jis", "us-ascii", "utf-16", "utf-16be", "utf-16le", "utf-32", "utf-8", "utf8",
     ]
 
-    /// Returns whether `name` is a usual name of a character encoding.
     static func isCharset(_ name: String) -> Bool {
         let name = name.lowercased()
         if charsets.contains(name) { return true }

@@ -3,9 +3,8 @@
 /// Two items with equal IDs are the same item, even if their other properties differ.
 public struct ItemID<Item> {
     let areSame: (Item, Item) -> Bool
-    /// Returns what recognizes the item with an ID; `nil` for a value of another type than the IDs.
+    /// `nil` for a value of another type than the IDs.
     let recognizer: (any Hashable) -> ((Item) -> Bool)?
-    /// The type of the IDs.
     let idType: any Hashable.Type
     let makeSet: () -> any ItemSet<Item>
 
@@ -26,7 +25,6 @@ public struct ItemID<Item> {
         makeSet = { IDSet(id: id) }
     }
 
-    /// The `id` of items that are `Identifiable`; `nil` for others.
     static var ofIdentifiable: ItemID? {
         func identity<Model: Identifiable>(_ type: Model.Type) -> ItemID? { ItemID<Model>(\.id) as? ItemID }
         return (Item.self as? any Identifiable.Type).flatMap { identity($0) }
@@ -38,7 +36,6 @@ protocol ItemSet<Item> {
     associatedtype Item
 
     func contains(_ item: Item) -> Bool
-    /// Returns whether the item is new.
     mutating func insert(_ item: Item) -> Bool
     mutating func remove(_ item: Item)
 }

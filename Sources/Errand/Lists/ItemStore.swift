@@ -1,22 +1,21 @@
 /// The items of a list in their order; with an ``ItemID``, each item once.
 struct ItemStore<Item> {
     private(set) var items: [Item] = []
-    // The items by their IDs; `nil` without an identity.
+    // By their IDs; `nil` without an identity.
     private var known: (any ItemSet<Item>)?
     // Those that edits have removed.
     private var removed: (any ItemSet<Item>)?
 
-    /// Adds the new ones of these items at the end.
     mutating func append(_ page: [Item], itemID: ItemID<Item>?) {
         items += newItems(of: page, itemID: itemID)
     }
 
-    /// Adds the new ones of these items at the beginning; of two with one ID the last one.
+    /// Of two items with one ID, the last one is added.
     mutating func prepend(_ page: [Item], itemID: ItemID<Item>?) {
         items.insert(contentsOf: newItems(of: page.reversed(), itemID: itemID).reversed(), at: 0)
     }
 
-    /// Returns how many of the first items of the next page, which have been received already, must not be added.
+    /// Returns how many of the first items of the next page have been received already.
     ///
     /// With an ``ItemID``, no item of the list is added again; in a window, those before the list's have been dropped.
     func countReceived(in preceding: ArraySlice<Item>, isWindow: Bool, itemID: ItemID<Item>?) -> Int {
@@ -36,7 +35,6 @@ struct ItemStore<Item> {
         items.removeLast(count)
     }
 
-    /// Inserts an item; with an ``ItemID``, one that no other has.
     mutating func insert(_ item: Item, at row: Int, itemID: ItemID<Item>?) {
         identify(itemID)
         _ = known?.insert(item)
@@ -44,7 +42,7 @@ struct ItemStore<Item> {
         items.insert(item, at: row)
     }
 
-    /// Removes an item; with an ``ItemID``, it is not added again by a page.
+    /// With an ``ItemID``, a page does not add the item again.
     mutating func remove(at row: Int, itemID: ItemID<Item>?) {
         identify(itemID)
         let item = items.remove(at: row)
@@ -53,7 +51,6 @@ struct ItemStore<Item> {
         _ = removed?.insert(item)
     }
 
-    /// Replaces an item by one with the same ID, or by one with an ID that no other has.
     mutating func replace(_ row: Int, with item: Item, itemID: ItemID<Item>?) {
         guard let itemID, !itemID.areSame(items[row], item) else { return items[row] = item }
         remove(at: row, itemID: itemID)
@@ -66,7 +63,6 @@ struct ItemStore<Item> {
         return page.filter { removed?.contains($0) != true && known?.insert($0) == true }
     }
 
-    /// Collects the IDs of the items, unless they are known.
     private mutating func identify(_ itemID: ItemID<Item>?) {
         guard let itemID else { return known = nil }
         guard known == nil else { return }

@@ -8,12 +8,10 @@ struct ListEdit<Item> {
 
     let change: Change
     let row: Int
-    /// Whether the server's list has the same change.
     let isOnServer: Bool
 }
 
 extension ListEdit {
-    /// What an observer is notified of.
     var listChange: ListChange {
         switch change {
         case .replace: .replaced(row..<row + 1)

@@ -3,23 +3,21 @@
 /// Independent of the loads that fill it.
 struct LoadedPages<Item> {
     private(set) var totalCount: Int?
-    /// Where the next page begins; `nil` if there is none.
     private(set) var nextStart: PageStart?
     private(set) var previous: PagePosition?
-    /// The rows of the newest page.
     private(set) var insertedRows = 0..<0
-    /// Why ``next`` must not be requested; `nil` if it may be.
+    /// Why ``next`` must not be requested.
     private(set) var blockedReason: String?
 
     private var store = ItemStore<Item>()
     private var pages = PageSpans()
     private var visited = VisitedPositions()
     private var repeatDetector = RepeatDetector()
-    // The last page; `nil` when the page after it has been dropped.
+    // `nil` when the page after the last one has been dropped.
     private var lastInfo: PageInfo?
     // By how many items edits have changed the server's list since that page.
     private var changeSinceLastInfo = 0
-    // The number of items that the server sent before the first page, if it is known.
+    // The number of items that the server sent before the first page.
     private var itemsBefore: Int?
     private var largestPage = 0
 
@@ -28,7 +26,6 @@ struct LoadedPages<Item> {
     var pagesWithRows: Int { pages.spans.pagesWithRows }
     var next: PagePosition? { nextStart?.position }
     var firstPosition: PagePosition? { pages.first?.position }
-    /// The number of pages in a row that have added no item.
     var emptyPageRun: Int { repeatDetector.emptyPageRun }
     /// Whether the list ends if the server has no page at ``next``.
     var endsWithoutNext: Bool { pages.last.map { $0.expectation != .more } ?? false }
@@ -36,15 +33,13 @@ struct LoadedPages<Item> {
 
     init() {}
 
-    /// Creates a list without pages, which knows the positions before the first page of `old`.
+    /// Knows the positions before the first page of `old`.
     init(replacing old: LoadedPages) {
         itemsBefore = old.itemsBefore.map { max(0, $0 - (old.pages.first?.start.precedingItems ?? 0)) }
         visited = VisitedPositions(upTo: old.firstPosition, in: old.visited)
     }
 
-    /// Adds a page after the others, or the first page.
-    ///
-    /// An empty page after the last one is not added, nor is a repetition of the last one.
+    /// Does not add an empty page after the last one, nor a repetition of the last one.
     mutating func append(_ newItems: [Item], info: PageInfo, rules: ListRules<Item>) {
         totalCount = info.totalItems
         let (rows, start) = (items.count, PageStart(info.position, precedingItems: nextStart?.precedingItems ?? 0))
@@ -70,9 +65,7 @@ struct LoadedPages<Item> {
         (lastInfo, changeSinceLastInfo) = (info, 0)
     }
 
-    /// Adds a page before the others.
-    ///
-    /// - Returns: False for a page that does not reach the others: it is not added, and ``previous`` is closer to them.
+    /// Returns false for a page that does not reach the others: it is not added, and ``previous`` is closer to them.
     mutating func prepend(_ newItems: [Item], info: PageInfo, rules: ListRules<Item>) -> Bool {
         totalCount = info.totalItems
         let gap = pages.first?.start.items(after: info.position) ?? info.itemCount
@@ -92,14 +85,13 @@ struct LoadedPages<Item> {
         return true
     }
 
-    /// Ends the list after the last page.
     mutating func end() {
         nextStart = nil
         blockedReason = nil
         insertedRows = items.count..<items.count
     }
 
-    /// Removes pages at the beginning, so that the maximum number remains, and returns their rows.
+    /// Returns the rows of the removed pages.
     mutating func dropFirstPages(_ rules: ListRules<Item>) -> Range<Int> {
         let dropped = pages.removeFirst(keeping: rules.maxPages)
         let rows = 0..<dropped.rowCount
@@ -112,7 +104,7 @@ struct LoadedPages<Item> {
         return rows
     }
 
-    /// Removes pages at the end, so that the maximum number remains, and returns their rows.
+    /// Returns the rows of the removed pages.
     mutating func dropLastPages(_ rules: ListRules<Item>) -> Range<Int> {
         let dropped = pages.removeLast(keeping: rules.maxPages)
         let rows = items.count - dropped.rowCount..<items.count
@@ -143,7 +135,7 @@ extension LoadedPages {
         }
     }
 
-    /// Counts a row that has been added to a page, or removed, and moves the pages after it as far as on the server.
+    /// Moves the pages after the row as far as on the server.
     private mutating func adjustCounts(
         by change: Int,
         ofPage page: Int?,
@@ -163,7 +155,7 @@ extension LoadedPages {
 }
 
 extension LoadedPages {
-    /// Returns the information with what is known of the other pages.
+    /// Adds what is known of the other pages.
     private mutating func completed(_ info: PageInfo, itemsBefore: Int?) -> PageInfo {
         largestPage = max(largestPage, info.itemCount)
         var info = info
@@ -182,7 +174,7 @@ extension LoadedPages {
         return PageSpan(start: start, receivedCount: receivedCount, rowCount: rows, expectation: expectation)
     }
 
-    /// Updates what is expected after the last page, because more is known of the pages before it.
+    /// More is known of the pages before the last one.
     private mutating func updateExpectation(_ strategy: any PageStrategy) {
         guard let lastInfo else { return }
         let received = pages.receivedCount - changeSinceLastInfo - lastInfo.itemCount
@@ -224,7 +216,7 @@ extension LoadedPages {
         visited.insert(info.position, after: previous)
     }
 
-    /// Sets ``previous`` to the position from which a page of this size reaches the first page.
+    /// A page of this size reaches the first page from the new position.
     private mutating func movePreviousCloser(pageSize: Int) {
         guard case .offset(let offset)? = firstPosition else { return }
         largestPage = max(largestPage, pageSize)
@@ -234,7 +226,7 @@ extension LoadedPages {
         visited.insert(.offset(offset), after: previous)
     }
 
-    /// Returns whether the page has the same items as the last one, by their `id` or else by the bytes of the pages.
+    /// Compares the `id` of items, or else the bytes of the pages.
     private func isRepetition(_ newItems: [Item], of info: PageInfo, hasIDs: Bool) -> Bool {
         // With an ItemID, no item is added twice.
         guard !hasIDs, !newItems.isEmpty else { return false }

@@ -79,7 +79,7 @@ where Page.Item: Sendable {
 
     override var pager: (any Pager)? { self }
 
-    /// Returns a part of the list, and registers its reader for changes.
+    /// Registers the reader of a part of the list for changes.
     private func observed<Value>(_ value: Value) -> Value {
         observation.access()
         return value
@@ -95,7 +95,7 @@ extension PageAPIRequest: Pager {
     func input(of part: ListPart) -> LoadInput { list.input(of: part) }
 
     func decision(for part: ListPart) -> PageLoadDecision {
-        list.decision(for: part, isActive: proxy.isActive)
+        list.decision(for: part, isActive: proxy.loads.contains)
     }
 
     func removeAllPages() {
@@ -175,7 +175,7 @@ extension PageAPIRequest: Pager {
 }
 
 extension PageAPIRequest {
-    /// Returns the settings of the list for an edit, after the observer has been notified of every change before it.
+    /// Notifies the observer of every change before the edit.
     func prepareEdit() -> ListRules<Item> {
         let rules = rules
         notifyObserver()
@@ -188,7 +188,7 @@ extension PageAPIRequest {
         apply([edit], as: edit.listChange, by: rules)
     }
 
-    /// Edits the list and notifies the observer of the edits as one change.
+    /// Notifies the observer of the edits as one change.
     func apply(_ edits: [ListEdit<Item>], as change: ListChange, by rules: ListRules<Item>) {
         for edit in edits { list.apply(edit, rules: rules) }
         changes.append(change)

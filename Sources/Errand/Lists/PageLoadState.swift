@@ -14,7 +14,6 @@ public enum PageLoadState: Sendable {
         if case .loading = self { true } else { false }
     }
 
-    /// Whether no page is loading, nothing has failed, and there may be a page to load.
     var isIdle: Bool {
         if case .idle = self { true } else { false }
     }

@@ -21,7 +21,6 @@ public struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, Send
     public struct Iterator: AsyncIteratorProtocol {
         let list: List
         let input: LoadInput
-        // The load of the newest page; `nil` before the first one.
         private var newest: RequestID?
 
         fileprivate init(list: List, input: LoadInput) {
@@ -77,9 +76,7 @@ extension APIManager where Self: PagedManager {
         return await caller.outcome()
     }
 
-    /// Begins the load of the page after the newest one, or joins the one that runs; `nil` at the end of the list.
-    ///
-    /// - Throws: `cancelled` when another load has changed the pages of the list, or is about to.
+    /// Returns `nil` at the end of the list; throws `cancelled` when another load has changed the pages, or is about to.
     private func nextLoad(after newest: RequestID?) throws(APIError) -> RequestID? {
         // Before the first page, an edit has made the reload begin again.
         let isOwner = newest == nil ? refreshState.isLoading : newest == pager?.lastPageLoad && !isLoadingOtherPart
@@ -94,9 +91,7 @@ extension APIManager where Self: PagedManager {
         return true
     }
 
-    /// Ends a call with the page of a load, unless it has left that.
-    ///
-    /// Waits inside its ending for the load that follows up, which could otherwise end before the iteration continues.
+    /// Waits inside the ending of a load for the one that follows up, which could otherwise end before the iteration continues.
     private func receivePage(
         of id: RequestID,
         after newest: RequestID?,

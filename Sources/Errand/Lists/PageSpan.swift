@@ -3,7 +3,6 @@ struct PageSpan {
     var start: PageStart
     /// The number of its items on the server that no page before it contains.
     var receivedCount: Int
-    /// The number of items shown.
     var rowCount: Int
     var expectation: PageExpectation
 
@@ -13,7 +12,6 @@ struct PageSpan {
 /// The loaded pages in their order.
 struct PageSpans {
     private(set) var spans: [PageSpan] = []
-    /// The number of items on the server in all pages.
     private(set) var receivedCount = 0
 
     var count: Int { spans.count }
@@ -35,8 +33,6 @@ struct PageSpans {
         if !isEmpty { spans[count - 1].expectation = expectation }
     }
 
-    /// Removes pages at the beginning, so that `limit` pages with rows remain, and returns them.
-    ///
     /// A page without rows is not counted: it would remove the rows of another one.
     mutating func removeFirst(keeping limit: Int?) -> [PageSpan] {
         let removed = spans.prefix(excess(of: spans, limit: limit))
@@ -45,7 +41,6 @@ struct PageSpans {
         return Array(removed)
     }
 
-    /// Removes pages at the end, so that `limit` pages with rows remain, and returns them.
     mutating func removeLast(keeping limit: Int?) -> [PageSpan] {
         let removed = spans.suffix(excess(of: spans.reversed(), limit: limit))
         spans.removeLast(removed.count)
@@ -53,7 +48,6 @@ struct PageSpans {
         return Array(removed)
     }
 
-    /// Returns how many of these pages to remove, from the first one, so that `limit` pages with rows remain.
     private func excess(of pages: some Sequence<PageSpan>, limit: Int?) -> Int {
         guard let limit else { return 0 }
         var excess = spans.pagesWithRows - limit
@@ -65,7 +59,7 @@ struct PageSpans {
         return count
     }
 
-    /// Returns the index of the page that contains a row, or else of the last page; `nil` if there is no page.
+    /// The last page for a row after all; `nil` if there is no page.
     func index(ofRow row: Int) -> Int? {
         var end = 0
         let index = spans.firstIndex { page in
@@ -75,9 +69,7 @@ struct PageSpans {
         return index ?? spans.indices.last
     }
 
-    /// Counts an item that has been inserted into a page, or removed, by 1 or -1.
-    ///
-    /// - Returns: Whether the page has it on the server: a page without items there has rows of the app alone.
+    /// Returns whether the page has the item on the server: a page without items there has rows of the app alone.
     mutating func adjustCounts(by change: Int, ofPage index: Int, isOnServer: Bool) -> Bool {
         spans[index].rowCount += change
         guard isOnServer, change > 0 || spans[index].receivedCount > 0 else { return false }
@@ -86,7 +78,6 @@ struct PageSpans {
         return true
     }
 
-    /// Moves the pages after another one.
     mutating func move(after index: Int, _ moved: (PageStart) -> PageStart) {
         for later in spans.indices.dropFirst(index + 1) { spans[later].start = moved(spans[later].start) }
     }
@@ -99,12 +90,10 @@ extension Sequence where Element == PageSpan {
 }
 
 extension Range<Int> {
-    /// Returns these rows after another row has been inserted.
     func afterInsertion(at row: Int) -> Range<Int> {
         row <= lowerBound ? lowerBound + 1..<upperBound + 1 : row < upperBound ? lowerBound..<upperBound + 1 : self
     }
 
-    /// Returns these rows after a row has been removed.
     func afterRemoval(of row: Int) -> Range<Int> {
         row < lowerBound ? lowerBound - 1..<upperBound - 1 : row < upperBound ? lowerBound..<upperBound - 1 : self
     }

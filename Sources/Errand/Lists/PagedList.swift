@@ -7,10 +7,9 @@ struct PagedList<Item> {
     private(set) var refreshState = PageLoadState.idle
     private(set) var appendState = PageLoadState.idle
     private(set) var prependState = PageLoadState.idle
-    /// The part to load next, because of the pages received so far.
     private(set) var followUp: ListPart?
     private(set) var pending: PendingPage?
-    /// The load that has added the last page; `nil` after a refresh of all pages.
+    /// `nil` after a refresh of all pages.
     private(set) var lastPageLoad: RequestID?
     // How often edits have made the load request the same part again.
     private var repeatCount = 0
@@ -24,9 +23,7 @@ struct PagedList<Item> {
     /// Whether the list has been edited before each of so many responses that the part is not requested again.
     var isEditedTooOften: Bool { repeatCount > 10 }
 
-    /// Begins a load, which replaces the one that is pending.
-    ///
-    /// - Returns: The position of the page to request.
+    /// Replaces the load that is pending; returns the position of the page to request.
     mutating func begin(
         _ requested: ListPart,
         id: RequestID,
@@ -52,9 +49,7 @@ struct PagedList<Item> {
         return position
     }
 
-    /// Begins the page of a load again if edits have made its response out of date; a refresh begins with its first page.
-    ///
-    /// - Returns: The position of the page to request; `nil` when the response counts.
+    /// Returns the position of the page to request if edits have made the response out of date; a refresh begins again.
     mutating func repeatPage(of id: RequestID, after error: APIError?) -> PagePosition? {
         guard var page = pending, page.id == id, page.isOutdated(after: error) else { return nil }
         if page.part == .remaining { page.part = .all }
@@ -66,8 +61,6 @@ struct PagedList<Item> {
         return page.position
     }
 
-    /// Changes one row.
-    ///
     /// An edit that the server has as well makes a page that is loading out of date if that may begin elsewhere now, or have
     /// been sent without the edit.
     mutating func apply(_ edit: ListEdit<Item>, rules: ListRules<Item>) {
@@ -108,7 +101,6 @@ struct PagedList<Item> {
         }
     }
 
-    /// Ends the list before the requested page, which does not exist.
     mutating func end(of id: RequestID) -> ListChange? {
         guard let ended = takePending(id) else { return nil }
         lastPageLoad = id
@@ -121,7 +113,7 @@ struct PagedList<Item> {
         return .rows(inserted: loaded.insertedRows, removed: 0..<0)
     }
 
-    /// Records that a page could not be loaded; items and positions do not change.
+    /// Items and positions do not change.
     mutating func fail(_ id: RequestID, with error: APIError) -> ListChange? {
         guard let failed = pending, failed.id == id else { return nil }
         pending = nil
@@ -141,13 +133,13 @@ extension PagedList {
         }
     }
 
-    /// Loads a part again whose load can no longer be continued.
+    /// The load of the part can no longer be continued.
     private mutating func loadAgain(_ part: ListPart) {
         repeatCount += 1
         followUp = part == .remaining ? .all : part
     }
 
-    /// Returns the page of a load that has ended; `nil` if it is not pending, or is loaded again because of an edit.
+    /// Returns `nil` if the load is not pending, or is loaded again because of an edit.
     private mutating func takePending(_ id: RequestID) -> PendingPage? {
         guard let page = pending, page.id == id else { return nil }
         pending = nil
@@ -221,19 +213,18 @@ extension PagedList {
         return position == nil ? .skip : .begin(part)
     }
 
-    /// Returns the parameters of a part: a page that is added to the list has those of the loaded pages.
+    /// A page that is added to the list has the parameters of the loaded pages.
     func input(of part: ListPart) -> LoadInput {
         part == .first || loaded.pageCount == 0 ? reloadInput : loadedInput
     }
 
-    /// The part to load again after a failure: a refresh before the next page, and that before the previous one.
+    /// A refresh before the next page, and that before the previous one.
     var failedPart: ListPart? {
         if refreshState.error != nil { return refreshesAll ? .all : .first }
         if appendState.error != nil { return .next }
         return prependState.error == nil ? nil : .previous
     }
 
-    /// Returns whether the list ends, instead of failing, with this error of a load.
     func ends(with error: APIError, of id: RequestID) -> Bool {
         guard let pending, pending.id == id, error.type == .http, error.status == 404 else { return false }
         return switch pending.part {
@@ -243,7 +234,6 @@ extension PagedList {
         }
     }
 
-    /// Returns why a part must not be requested, because of the pages received so far.
     func blockedReason(for part: ListPart) -> String? {
         switch part {
         case .next, .prefetch: loaded.blockedReason
@@ -272,7 +262,6 @@ struct PendingPage {
     /// Whether the list has been edited since the page was requested, and its response may not have the edit.
     var isOutdated = false
 
-    /// Returns whether the page has to be requested again after a response with this error.
     func isOutdated(after error: APIError?) -> Bool {
         // An edit may have moved the position to where the server has a page.
         isOutdated && (error == nil || error?.type == .http && error?.status == 404)

@@ -111,7 +111,6 @@ extension APIManager where Self: PagedManager {
 }
 
 extension APIManager {
-    /// Loads the part of a list that has failed; `nil` when nothing has failed, and for a request without pages.
     func loadFailedPart() -> RequestID? {
         switch pager?.failedPart {
         case nil: nil
@@ -121,7 +120,7 @@ extension APIManager {
         }
     }
 
-    /// Begins a load of a part that replaces the list; `input` is `nil` for that of the list.
+    /// Without `input`, sends that of the list.
     func refresh(
         _ part: ListPart,
         input: LoadInput?,
@@ -133,7 +132,7 @@ extension APIManager {
         return begin(loading: isFirst ? .first : part, input: input, indicator: indicator, message: message)
     }
 
-    /// Loads a part that is added to a list, unless it is loading or does not exist.
+    /// Does nothing for a part that is loading or does not exist.
     @discardableResult
     func load(
         _ part: ListPart,

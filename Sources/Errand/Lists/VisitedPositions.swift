@@ -9,7 +9,7 @@ struct VisitedPositions {
 
     init() {}
 
-    /// Creates the positions up to `position` to which `others` leads back.
+    /// Has the positions up to `position` to which `others` leads back.
     init(upTo position: PagePosition?, in others: VisitedPositions) {
         haveMoved = others.haveMoved
         var position = position
@@ -21,10 +21,9 @@ struct VisitedPositions {
 
     func contains(_ position: PagePosition) -> Bool { previous[position] != nil }
 
-    /// Returns the position before another one; `nil` if there is none or it is not known.
     func position(before position: PagePosition) -> PagePosition? { previous[position] ?? nil }
 
-    /// Adds a position; one that is requested again after itself keeps the position before it.
+    /// A position that is requested again after itself keeps the position before it.
     mutating func insert(_ position: PagePosition, after before: PagePosition?) {
         previous[position] = .some(before == position ? self.position(before: position) : before)
     }
@@ -33,13 +32,12 @@ struct VisitedPositions {
         previous[position] = nil
     }
 
-    /// Removes all positions, because edits have moved the pages.
+    /// Edits have moved the pages.
     mutating func removeAllMoved() {
         previous = [:]
         haveMoved = true
     }
 
-    /// Removes all positions before another one.
     mutating func removeAll(before position: PagePosition) {
         var known = self.position(before: position)
         while let position = known { known = previous.removeValue(forKey: position) ?? nil }

@@ -109,7 +109,6 @@ public final class APIEvent: Sendable {
         let method: HTTPMethod
         /// Redacted.
         let path: String
-        /// The uptime when it began.
         let began: Duration
 
         init(id: RequestID, method: HTTPMethod, path: String, began: Duration) {
@@ -134,9 +133,9 @@ public final class APIEvent: Sendable {
     public let exchange: UInt64?
     /// When it happened.
     public var time: ContinuousClock.Instant { SystemClock.instant(of: uptime) }
-    /// When it happened, by ``SystemClock``.
+    /// By ``SystemClock``.
     package let uptime: Duration
-    /// The time from ``Kind/queued`` to ``Kind/started``, 0 without the first one; `nil` before the load has its first turn.
+    /// From ``Kind/queued`` to ``Kind/started``, 0 without the first one; `nil` before the load has its first turn.
     package let queue: Duration?
     /// The time since the load began.
     public var elapsed: Duration { uptime - load.began }

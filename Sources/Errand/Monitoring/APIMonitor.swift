@@ -33,7 +33,7 @@ struct ObservingMonitors: Sendable {
     }
 
     private var entries: [Entry]
-    /// The level of the monitor that observes most.
+    /// That of the monitor that observes most.
     private(set) var level: APIEvent.Level
 
     init(_ monitors: [any APIMonitor]) {
@@ -72,7 +72,7 @@ final class MonitorList: Sendable {
         }
     }
 
-    /// Returns the trace of a load that begins; `nil` when neither the proxy nor the service nor the load has a monitor.
+    /// `nil` when neither the proxy nor the service nor the load has a monitor.
     func trace(
         of id: RequestID,
         method: HTTPMethod,

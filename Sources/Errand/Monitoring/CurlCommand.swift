@@ -26,7 +26,7 @@ extension HTTPRequest {
 }
 
 private struct CurlCommand {
-    /// The longest body in an argument; Linux limits one to 128 KiB.
+    /// Linux limits an argument to 128 KiB.
     private static let argumentLimit = 65_536
 
     let request: HTTPRequest
@@ -57,7 +57,7 @@ private struct CurlCommand {
 
     // MARK: Headers
 
-    /// The value of `Accept-Encoding` that the transport sends; `nil` if it sends none.
+    /// The `Accept-Encoding` that the transport sends.
     private var accepted: String? {
         #if os(Linux)
         ContentCoding.accepted.isEmpty ? nil : ContentCoding.accepted
@@ -66,7 +66,7 @@ private struct CurlCommand {
         #endif
     }
 
-    /// The lines in curl's form, of which one without a value prevents curl's own.
+    /// In curl's form, of which a line without a value prevents curl's own.
     private var headerLines: [[UInt8]] {
         var lines: [[UInt8]] = []
         if let accepted, isMissing("Accept-Encoding") { lines.append(Array("Accept-Encoding: \(accepted)".utf8)) }
@@ -106,7 +106,7 @@ private struct CurlCommand {
         }
     }
 
-    /// Returns the pieces, of which no two from memory follow each other.
+    /// No two pieces from memory follow each other.
     private func joinedPieces() throws(TransportError) -> [HTTPBody.Piece] {
         var joined: [HTTPBody.Piece] = []
         for piece in request.body.pieces {

@@ -20,22 +20,20 @@ final class ExchangeTrace: Sendable {
         isShared = false
     }
 
-    /// Creates the trace of an exchange of several loads.
-    ///
-    /// - Parameter loads: Returns the loads that share the exchange now and have monitors.
+    /// `loads` returns the loads that share the exchange now and have monitors.
     init(ofLoads loads: @escaping @Sendable () -> [LoadTrace]) {
         self.loads = loads
         isShared = true
     }
 
-    /// The number of the current request; `nil` when none is under way.
+    /// `nil` when no request is under way.
     var number: UInt64? {
         isEnded ? nil : current.load(ordering: .acquiring)
     }
 
     private var isEnded: Bool { phase.load(ordering: .acquiring) == Phase.ended.rawValue }
 
-    /// Emits that a request is complete, and returns it as it is to be given to the transport.
+    /// Returns the request as it is to be given to the transport.
     @inline(never) func requestMade(_ request: HTTPRequest) -> HTTPRequest {
         let number = Self.lastNumber.add(1, ordering: .relaxed).newValue
         current.store(number, ordering: .releasing)
@@ -60,19 +58,19 @@ final class ExchangeTrace: Sendable {
         emit(.redirected(response), of: number)
     }
 
-    /// Emits the outcome of the exchange, unless it is shared.
+    /// Does nothing for a shared exchange.
     @inline(never) func ended(with outcome: Result<APIResponse, APIError>) {
         if !isShared { end(with: outcome, of: loads()) }
     }
 
-    /// Emits the outcome of the exchange, if it was sent.
+    /// Does nothing for an exchange that was not sent.
     func end(with outcome: Result<APIResponse, APIError>, of loads: [LoadTrace]) {
         guard let number else { return }
         phase.store(Phase.ended.rawValue, ordering: .releasing)
         for load in loads {
             switch outcome {
-            case .success(let response): load.emit(.responded(load.belonging(response)), exchange: number)
-            case .failure(let error): load.emit(.failed(load.attributed(error)), exchange: number)
+            case .success(let response): load.emit(.responded(load.label(response)), exchange: number)
+            case .failure(let error): load.emit(.failed(load.failure(from: error)), exchange: number)
             }
         }
     }
@@ -85,7 +83,7 @@ final class ExchangeTrace: Sendable {
         for load in loads() { load.emitFromTransport(kind, exchange: number) }
     }
 
-    /// Emits an event of the transport; once, because the transport may send a request again on another connection.
+    /// Emits an event once, because the transport may send a request again on another connection.
     private func didReceive(_ event: TransportEvent, of number: UInt64) {
         guard current.load(ordering: .acquiring) == number else { return }
         switch event {

@@ -15,23 +15,21 @@ final class LoadTrace: Sendable {
     }
 
     private struct State {
-        /// The events to deliver.
         var items: [Item] = []
-        /// Whether an event is being delivered; none is before the first one.
+        /// No event is delivered before the first one.
         var isDelivering = true
         var attempt = 0
-        /// The uptime when the load began to wait in the queue.
         var queuedAt: Duration?
         var hasStarted = false
         var hasEnded = false
-        /// The response of a load that has ended.
+        /// That of a load that has ended.
         var response: APIResponse?
-        /// The time from ``queuedAt`` to the first turn, 0 if the load did not queue; `nil` before the first turn.
+        /// From ``queuedAt`` to the first turn, 0 if the load did not queue; `nil` before the first turn.
         var queueTime: Duration?
-        /// The generation of the login when the load began to wait for the next one.
+        /// That of the login when the load began to wait for the next one.
         var loginGeneration: Int?
 
-        /// Records the load's turn; returns whether it is the first one.
+        /// Returns whether it is the first turn.
         mutating func start(at uptime: Duration) -> Bool {
             guard !hasStarted else { return false }
             hasStarted = true
@@ -39,7 +37,6 @@ final class LoadTrace: Sendable {
             return true
         }
 
-        /// The reserved place.
         var reservation: (index: Int, uptime: Duration)? {
             for (index, item) in items.enumerated() {
                 if case .reserved(let uptime) = item { return (index, uptime) }
@@ -47,7 +44,7 @@ final class LoadTrace: Sendable {
             return nil
         }
 
-        /// Takes the next event to deliver; without one, the delivery ends.
+        /// Ends the delivery when there is no event.
         mutating func next() -> APIEvent? {
             guard case .event(let event)? = items.first else {
                 isDelivering = false
@@ -57,7 +54,7 @@ final class LoadTrace: Sendable {
             return event
         }
 
-        /// Begins the delivery, unless it runs or there is no event.
+        /// Returns `nil` if the delivery runs.
         mutating func beginDelivery() -> APIEvent? {
             guard !isDelivering else { return nil }
             isDelivering = true
@@ -69,7 +66,7 @@ final class LoadTrace: Sendable {
     private let monitors: ObservingMonitors
     private let state = Mutex(State())
 
-    /// Creates the trace of a load, whose first event is delivered by ``begin()``.
+    /// The first event is delivered by ``begin()``.
     init(id: RequestID, method: HTTPMethod, path: String, monitors: ObservingMonitors) {
         load = APIEvent.Common(id: id, method: method, path: path, began: SystemClock.uptime)
         self.monitors = monitors
@@ -79,21 +76,18 @@ final class LoadTrace: Sendable {
     @inline(never) func begin() {
         deliver(observes(.everything) ? makeEvent(.began, at: load.began, in: State()) : state.take { $0.next() })
     }
-
-    /// Returns whether a monitor observes the events of this level.
     func observes(_ level: APIEvent.Level) -> Bool { monitors.level >= level }
 
-    /// Returns the trace of an exchange that no other load shares; `nil` if its events are not observed.
+    /// `nil` if its events are not observed.
     @inline(never) func makeExchangeTrace() -> ExchangeTrace? {
         observes(.exchanges) ? ExchangeTrace(of: self) : nil
     }
 
-    /// Emits an event, unless the load has ended.
     @inline(never) func emit(_ kind: APIEvent.Kind, exchange: UInt64? = nil) {
         emit(kind, exchange: exchange) { _, _ in true }
     }
 
-    /// Emits an event from the thread of a transport, where no monitor is called.
+    /// No monitor is called on the thread of a transport.
     @inline(never) func emitFromTransport(_ kind: APIEvent.Kind, exchange: UInt64) {
         let needsTask = state.withLock { state -> Bool in
             guard !state.hasEnded, observes(kind.level) else { return false }
@@ -108,7 +102,7 @@ final class LoadTrace: Sendable {
 
     // MARK: Steps of the load
 
-    /// Emits that the load waits in the queue, unless it had its turn meanwhile.
+    /// Does nothing if the load had its turn meanwhile.
     @inline(never) func didQueue() {
         emit(.queued) { state, uptime in
             guard state.queuedAt == nil, !state.hasStarted else { return false }
@@ -117,12 +111,12 @@ final class LoadTrace: Sendable {
         }
     }
 
-    /// Emits that the load has its turn; once.
+    /// Emits the turn once.
     @inline(never) func didStart() {
         emit(.started) { state, uptime in state.start(at: uptime) }
     }
 
-    /// Counts a try, and emits that the load is sent again if it is not the first one.
+    /// Emits that the load is sent again if it is not the first try.
     @inline(never) func beginTry() {
         emit(.tryingAgain) { state, _ in
             state.attempt += 1
@@ -130,12 +124,11 @@ final class LoadTrace: Sendable {
         }
     }
 
-    /// Emits why the load waits.
     @inline(never) func willWait(for reason: APIEvent.Reason, limit: Duration?) {
         emit(.waiting(reason, limit: limit))
     }
 
-    /// Emits that the load waits for a login after one of this generation.
+    /// Keeps the generation, with which ``didWaitForLogin(of:)`` compares.
     @inline(never) func willWaitForLogin(after generation: Int, limit: Duration) {
         emit(.waiting(.login, limit: limit)) { state, _ in
             state.loginGeneration = generation
@@ -143,20 +136,18 @@ final class LoadTrace: Sendable {
         }
     }
 
-    /// Emits that the load has a new login, if that has another generation than the former one.
+    /// Emits a new login, if that has another generation than the former one.
     @inline(never) func didWaitForLogin(of generation: Int) {
         emit(.renewed(.login)) { state, _ in state.loginGeneration != generation }
     }
 
-    /// Emits that the load was cancelled.
-    ///
-    /// - Parameter isMistake: Whether it was cancelled because the request object was released while its delegate existed.
+    /// `isMistake` is whether the request object was released while its delegate existed.
     @inline(never) func didCancel(isMistake: Bool) {
         if isMistake { emit(.released) }
         end(.cancelled)
     }
 
-    /// Emits the ending with the last response, after which nothing is emitted.
+    /// Nothing is emitted afterwards.
     @inline(never) func end(_ ending: APIEnding, response: APIResponse? = nil) {
         emit(.ended(ending)) { state, _ in
             (state.hasEnded, state.response) = (true, response)
@@ -166,7 +157,7 @@ final class LoadTrace: Sendable {
 
     // MARK: Reserved places
 
-    /// Reserves the place of events that depend on something that other threads change; later events wait for them.
+    /// Events may depend on something that other threads change; later events wait for them.
     func reserve() {
         state.withLock { state in
             if !state.hasEnded { state.items.append(.reserved(uptime: SystemClock.uptime)) }
@@ -192,21 +183,20 @@ final class LoadTrace: Sendable {
 
     // MARK: Timings
 
-    /// Returns a response as that of the load, with the number of its try, and with its time in the queue if it is the first one.
-    func belonging(_ response: APIResponse) -> APIResponse {
+    /// Adds the number of the try, and for the first one the time in the queue.
+    func label(_ response: APIResponse) -> APIResponse {
         let (attempt, queueTime) = state.withLock { ($0.attempt, $0.queueTime) }
-        return response.belonging(to: load.id, attempt: attempt, queueTime: queueTime)
+        return response.withLoad(load.id, attempt: attempt, queueTime: queueTime)
     }
 
-    /// Returns an error as that of the load, with the number of its try, and with its time in the queue if it is the first one.
-    func belonging(_ error: APIError) -> APIError {
+    /// Adds the number of the try, and for the first one the time in the queue.
+    func label(_ error: APIError) -> APIError {
         let (attempt, queueTime) = state.withLock { ($0.attempt, $0.queueTime) }
-        return error.belonging(to: load.id, attempt: attempt, queueTime: queueTime)
+        return error.withLoad(load.id, attempt: attempt, queueTime: queueTime)
     }
 
-    /// Returns an error as that of the load.
-    func attributed(_ error: APIError) -> APIError {
-        belonging(error).ended(load.id, load.method, path: load.path, messages: nil)
+    func failure(from error: APIError) -> APIError {
+        label(error).ended(load.id, load.method, path: load.path, messages: nil)
     }
 
     // MARK: Delivery

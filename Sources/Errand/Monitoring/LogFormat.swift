@@ -12,7 +12,7 @@ struct LogFormat {
 
     // MARK: Endings
 
-    /// Returns the entry for an ending; the response's URL, headers and body are not repeated with `hidesResponse`.
+    /// With `hidesResponse`, the response's URL, headers and body are not repeated.
     func entry(for event: APIEvent, _ end: Ending, hidesResponse: Bool) -> String {
         var line = "\(event.method.rawValue.escaped) \(path(of: event, end.response).escaped)"
         if let response = end.response { line += " \(response.status)" }
@@ -44,7 +44,7 @@ struct LogFormat {
 
     // MARK: Other events
 
-    /// Returns the entry for an event other than an ending; `nil` for one without.
+    /// `nil` for an event without an entry.
     func entry(for event: APIEvent, isEverything: Bool) -> String? {
         switch event.kind {
         case .requestMade(let request): self.request(request, of: event)
@@ -98,14 +98,14 @@ struct LogFormat {
 
     // MARK: Parts
 
-    /// Returns milliseconds, or seconds from ten seconds on, with one decimal.
+    /// In milliseconds, or seconds from ten seconds on, with one decimal.
     private func text(of duration: Duration) -> String {
         let (seconds, attoseconds) = min(max(duration, .zero), .seconds(1_000_000_000)).components
         let microseconds = seconds * 1_000_000 + attoseconds / 1_000_000_000_000
         return seconds < 10 ? "\(tenths(microseconds / 100)) ms" : "\(tenths(microseconds / 100_000)) s"
     }
 
-    /// Returns the number in a unit of 1, 1,000 or 1,000,000 bytes.
+    /// In a unit of 1, 1,000 or 1,000,000 bytes.
     private func text(ofBytes count: Int64) -> String {
         switch count {
         case ..<1_000: "\(count) B"
@@ -130,14 +130,14 @@ struct LogFormat {
 }
 
 extension APIResponse {
-    /// The bytes of the body on the wire, if measured; `nil` for a file that was not measured.
+    /// On the wire, if measured; `nil` for a file that was not measured.
     fileprivate var byteCount: Int64? {
         timings?.receivedBodyBytes ?? (file == nil ? Int64(body.count) : nil)
     }
 }
 
 extension StringProtocol {
-    /// The text with escapes for everything that a terminal or a reader of lines interprets.
+    /// Escapes everything that a terminal or a reader of lines interprets.
     fileprivate var escaped: String {
         guard !isPrintableASCII else { return String(self) }
         return unicodeScalars.reduce(into: "") { text, scalar in

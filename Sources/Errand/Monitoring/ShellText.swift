@@ -2,7 +2,7 @@ import Foundation
 
 /// Text and bytes as words of a POSIX shell, which executes nothing of them.
 enum ShellText {
-    /// Returns a word with exactly these bytes, which contain no NUL.
+    /// The bytes contain no NUL.
     static func word(_ bytes: some Collection<UInt8>) -> String {
         guard !isPlain(bytes) else { return quoted(String(decoding: bytes, as: UTF8.self)) }
         // A command substitution removes line feeds from the end.
@@ -13,7 +13,6 @@ enum ShellText {
 
     static func word(_ text: String) -> String { word(text.utf8) }
 
-    /// Returns a command that writes exactly these bytes.
     static func printf(_ bytes: some Collection<UInt8>) -> String {
         var format: [UInt8] = []
         for byte in bytes {
@@ -28,7 +27,7 @@ enum ShellText {
         return "printf '\(String(decoding: format, as: UTF8.self))'"
     }
 
-    /// Returns whether the bytes can be shown as they are: printable text in UTF-8, and line feeds.
+    /// Printable text in UTF-8, and line feeds.
     static func isPlain(_ bytes: some Collection<UInt8>) -> Bool {
         guard let text = String(validating: bytes, as: UTF8.self) else { return false }
         return text.unicodeScalars.allSatisfy { $0 == "\n" || $0.isShownAsItself }

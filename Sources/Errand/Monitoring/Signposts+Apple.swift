@@ -7,7 +7,6 @@ import os
 enum Signposts {
     private static let signposter = OSSignposter(subsystem: "errand", category: "loads")
 
-    /// Begins and ends the interval of a load, and marks its requests and responses.
     static func emit(_ event: APIEvent) {
         guard signposter.isEnabled else { return }
         let id = OSSignpostID(event.id.rawValue)

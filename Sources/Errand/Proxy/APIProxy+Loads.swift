@@ -1,24 +1,15 @@
 /// The loads of a proxy: how they begin, and how they end without their work.
 extension APIProxy {
-    /// From how many loads on their endings are likely to follow each other.
+    /// From this number on, endings are likely to follow each other.
     private static let manyLoads = 8
 
-    /// Whether the load has not ended.
-    func isActive(_ id: RequestID) -> Bool {
-        loads.contains(id)
-    }
-
-    /// Runs `delivery` on the main actor, in the order of the calls.
     package func deliver(_ delivered: @escaping @MainActor @Sendable () -> Void) {
         delivery.deliver(delivered)
     }
 
-    /// The number of requests that wait in the queue.
     package var queuedCount: Int { queue.waitingCount }
 
-    /// Begins the work of a load when it is admitted, away from the caller's actor, unless the load was cancelled.
-    ///
-    /// The work has the admission and must release it.
+    /// Begins the work of a load, which must release its admission, away from the caller's actor.
     func start(
         _ id: RequestID,
         in lane: QueueLane?,
@@ -46,26 +37,19 @@ extension APIProxy {
 
     /// Ends loads that were removed from the table.
     ///
-    /// All are out of the table and of the queue before the first of them is cancelled, so that none is started in its place.
-    /// `isMistake` is whether their request object was released while its delegate existed.
+    /// All are out of the queue before the first of them is cancelled, so that none is started in its place.
     func cancel(_ cancelled: [ActiveLoad], isMistake: Bool = false) {
         queue.withdraw(cancelled.map { ($0.id.queueNumber, $0.lane) })
         for load in cancelled { load.cancel(isMistake: isMistake) }
     }
 
-    /// Cancels those of `ids` whose loads end with the object that began them.
-    ///
-    /// - Parameters:
-    ///   - ids: The loads that the object has begun.
-    ///   - isMistake: Whether its delegate exists.
-    /// - Returns: The loads that this call has cancelled, oldest first.
+    /// Returns the loads that this call has cancelled, oldest first; `isMistake` is whether their delegate exists.
     func cancelLoads(ofReleasedOwner ids: [RequestID], isMistake: Bool) -> [ActiveRequest] {
         guard !ids.isEmpty else { return [] }
         let loads = loads.claim(ids) { $0.endsWithOwner }
         cancel(loads, isMistake: isMistake)
         return loads.map(\.summary)
     }
-    /// Sends a load that is in the table, and calls `ended` once on the main actor.
     func send<Value>(
         _ call: Call<Value>,
         ended: @escaping @MainActor @Sendable (Result<LoadedValue<Value>, APIError>) -> Void
@@ -78,7 +62,7 @@ extension APIProxy {
         }
     }
 
-    /// Stops the work of a load that is about to end, whose place in the queue is left although code of the app may not return.
+    /// Leaves the place in the queue although code of the app may not return.
     func stopWork(of load: ActiveLoad) {
         load.stopWork()
         queue.withdraw([(load.id.queueNumber, load.lane)])
@@ -90,7 +74,7 @@ extension APIProxy {
         if let deadline = call.deadline { startTimer(of: call.id, for: deadline) }
     }
 
-    /// Ends a load when its deadline has passed, unless it has a timer.
+    /// Does nothing for a load that has a timer.
     func startTimer(of id: RequestID, for deadline: Duration) {
         let timer = Task { [weak self, clock] in
             if deadline > .zero, (try? await clock.sleep(for: deadline)) == nil { return }

@@ -28,9 +28,7 @@ public final class APIProxy: Sendable {
     /// creates receives these values as arguments instead.
     ///
     /// - Throws: Why nothing was configured.
-    public static func configureShared(
-        with configuration: APIProxyConfiguration
-    ) throws(APIProxyConfigurationError) {
+    public static func configureShared(with configuration: APIProxyConfiguration) throws(APIProxyConfigurationError) {
         try sharedConfiguration.configure(with: configuration)
     }
 
@@ -146,9 +144,7 @@ public final class APIProxy: Sendable {
     }
 
     /// Cancels every load of this proxy, as ``cancelRequest(_:)`` does.
-    public func cancelAllRequests() {
-        cancel(loads.claimAll())
-    }
+    public func cancelAllRequests() { cancel(loads.claimAll()) }
 
     // MARK: Plain calls
 
@@ -273,7 +269,6 @@ public final class APIProxy: Sendable {
 }
 
 extension APIProxy: CookieJarOwner {
-    /// Returns the jar of a service, or else the proxy's.
     func jar(for service: APIService?) -> CookieJar {
         guard let service else { return cookies }
         let jar = (service.cookies ?? cookies).jar(of: service.environment.name)
@@ -281,7 +276,6 @@ extension APIProxy: CookieJarOwner {
         return jar
     }
 
-    /// Replaces the proxy's jar by `jar`; loads that have begun keep the old one.
     @discardableResult
     func switchCookies(to jar: CookieJar) -> CookieJar {
         let old = state.take { exchange(&$0.cookies, with: jar) }

@@ -30,68 +30,51 @@ extension APIProxy {
 
 /// Decides between the first use of the shared proxy and its configuration.
 final class SharedProxyConfiguration: Sendable {
-    /// What a configured proxy is made of.
-    struct Parts: Sendable {
-        let transport: any HTTPTransport
-        let queueLimits: QueueLimits
-        let clock: any APIClock
-        let monitors: [any APIMonitor]
-    }
-
     private struct State {
-        var parts: Parts?
+        /// Has the transport; taken by the first use.
+        var configuration: APIProxyConfiguration?
         var isConfigured = false
         var isInUse = false
     }
 
     private let state = Mutex(State())
 
-    /// Configures the proxy, unless that was done before or the proxy is in use.
     func configure(with configuration: APIProxyConfiguration) throws(APIProxyConfigurationError) {
         // Checked before the transport is created, which reads files.
         if let error = state.withLock({ Self.obstacle(in: $0) }) { throw error }
-        let transport: any HTTPTransport
+        var configuration = configuration
         do throws(TransportError) {
-            if let custom = configuration.customTransport {
-                transport = custom
-            } else {
-                transport = try SystemTransport(configuration.transport)
+            if configuration.customTransport == nil {
+                configuration.customTransport = try SystemTransport(configuration.transport)
             }
         } catch {
             throw .transport(error)
         }
-        let parts = Parts(
-            transport: transport,
-            queueLimits: configuration.queueLimits,
-            clock: configuration.clock,
-            monitors: configuration.monitors
-        )
-        let obstacle = state.withLock { state in
+        let obstacle = state.withLock { [configuration] state in
             let obstacle = Self.obstacle(in: state)
-            if obstacle == nil { (state.parts, state.isConfigured) = (parts, true) }
+            if obstacle == nil { (state.configuration, state.isConfigured) = (configuration, true) }
             return obstacle
         }
         if let obstacle { throw obstacle }
     }
 
-    /// Returns the configured parts, and ends the time in which the proxy can be configured; `nil` if it was not configured.
-    func use() -> Parts? {
+    /// Ends the time in which the proxy can be configured.
+    func use() -> APIProxyConfiguration? {
         state.take { state in
             state.isInUse = true
-            return exchange(&state.parts, with: nil)
+            return exchange(&state.configuration, with: nil)
         }
     }
 
-    /// Makes the proxy at its first use; its cookies persist in the application's own file.
     func makeProxy() -> APIProxy {
         let jar = CookieJar(file: CookieJar.defaultFile)
-        guard let parts = use() else { return APIProxy(cookies: jar) }
+        guard let configuration = use() else { return APIProxy(cookies: jar) }
         return APIProxy(
-            transport: parts.transport,
+            transport: configuration.customTransport,
             cookies: jar,
-            queueLimits: parts.queueLimits,
-            clock: parts.clock,
-            monitors: parts.monitors
+            queueLimits: configuration.queueLimits,
+            clock: configuration.clock,
+            monitors: configuration.monitors
         )
     }
 

@@ -4,7 +4,6 @@
 final class Call<Value: Sendable>: Sendable {
     let id: RequestID
     let service: APIService
-    /// `nil` for a load without cookies.
     let cookies: CookieJar?
     let draft: RequestDraft
     let serializer: ResponseSerializer<Value>
@@ -26,15 +25,13 @@ final class Call<Value: Sendable>: Sendable {
         self.draft = draft
         self.serializer = serializer
         var options = options
-        options.coalescesIdentical = options.coalescesIdentical && Self.isShareable(draft, as: options.loginRole)
+        let isShareable = [.get, .head].contains(draft.method) && draft.destination == .memory
+        if !isShareable || options.loginRole.isLoginRequest { options.coalescesIdentical = false }
         self.options = options
         self.progress = progress
     }
 
-    /// Returns the call with another draft, to send that within the same load.
-    ///
-    /// It shares no exchange, which may have been sent before the reason to send
-    /// it again.
+    /// Shares no exchange, which may have been sent before the reason to send it again.
     func sending(_ draft: RequestDraft) -> Call {
         var options = options
         options.coalescesIdentical = false
@@ -50,27 +47,17 @@ final class Call<Value: Sendable>: Sendable {
     }
 
     var loginRole: LoginRole { options.loginRole }
-
-    /// Delivers the events of the load; `nil` without monitors.
     var trace: LoadTrace? { options.trace }
-
-    /// Reports that the load has a new login.
     @inline(never) func didRenewLogin() { trace?.emit(.renewed(.login)) }
 
-    /// Reports that the load waits for a relogin that runs or is due.
     @inline(never) func willWaitForLogin() {
         trace?.willWaitForLogin(after: service.login.generation, limit: service.reloginTimeout)
     }
 
     var retryPolicy: RetryPolicy { options.retryPolicy ?? service.retryPolicy }
-
-    /// How long the load may take from its turn to its ending.
     var deadline: Duration? { options.deadline ?? service.deadline }
-
-    /// Whether an expired login is renewed for this load.
     var renewsLogin: Bool { service.reloginHandler != nil && !loginRole.isLoginRequest }
 
-    /// Returns the context of a send for adapters.
     func adapterContext(attempt: Int, in generation: Int, clock: any APIClock) -> AdapterContext {
         AdapterContext(
             id: id,
@@ -85,17 +72,12 @@ final class Call<Value: Sendable>: Sendable {
         )
     }
 
-    /// Whether the load may share an exchange.
     var isCoalescing: Bool { options.coalescesIdentical }
 
-    private static func isShareable(_ draft: RequestDraft, as role: LoginRole) -> Bool {
-        !role.isLoginRequest && [.get, .head].contains(draft.method) && draft.destination == .memory
-    }
-
-    /// Where the load queues; one that may share an exchange does not, because the exchange does.
+    /// `nil` for a load that may share an exchange, because the exchange queues.
     var lane: QueueLane? { isCoalescing ? nil : exchangeLane }
 
-    /// Where its exchange queues; that of a login request does not, since the queued loads may wait for it.
+    /// `nil` for a login request, since the queued loads may wait for it.
     var exchangeLane: QueueLane? {
         guard !loginRole.isLoginRequest else { return nil }
         if case .request(let request, isComplete: true) = draft.replacement {
@@ -106,7 +88,6 @@ final class Call<Value: Sendable>: Sendable {
 }
 
 extension APIService {
-    /// Where its requests queue.
     func queueLane(_ priority: RequestPriority) -> QueueLane {
         QueueLane(host: queueHost, service: ObjectIdentifier(login), priority: priority)
     }
@@ -118,7 +99,7 @@ struct LoadOptions: Sendable {
     struct Extras: Sendable {
         var retryPolicy: RetryPolicy?
         var deadline: Duration?
-        /// What is a success besides 2xx.
+        /// Besides 2xx.
         var acceptedStatuses: Set<Int> = []
         var trace: LoadTrace?
 

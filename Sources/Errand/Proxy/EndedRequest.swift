@@ -25,14 +25,12 @@ public struct EndedRequest: Sendable, Identifiable {
     ) {
         (self.id, self.requestClass, self.method, self.path) = (id, requestClass, method, URLRedaction.path(path))
         self.response = response?.withContent()
-        self.ending = ending.withoutBody
-    }
-}
-
-extension APIEnding {
-    /// This ending without the body of a response, which may be large.
-    fileprivate var withoutBody: APIEnding {
-        guard case .failure(let error) = self, let response = error.response else { return self }
-        return .failure(error.withResponse(response.withContent()))
+        // A body may be large.
+        self.ending =
+            if case .failure(let error) = ending, let response = error.response {
+                .failure(error.withResponse(response.withContent()))
+            } else {
+                ending
+            }
     }
 }

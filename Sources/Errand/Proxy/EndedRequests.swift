@@ -5,7 +5,6 @@ struct EndedRequests: AsyncSequence, Sendable {
     typealias Element = EndedRequest
     typealias Failure = Never
 
-    /// The number of endings that wait for one reader.
     static let capacity = 1_024
 
     private let publisher: EndingPublisher
@@ -16,7 +15,7 @@ struct EndedRequests: AsyncSequence, Sendable {
         first = FirstReader(of: publisher)
     }
 
-    /// Creates a reader: the first one reads from when the sequence was created, each further one from now.
+    /// The first one reads from when the sequence was created, each further one from now.
     func makeAsyncIterator() -> Iterator {
         Iterator(reader: first.take() ?? EndingReader(of: publisher))
     }
@@ -24,10 +23,7 @@ struct EndedRequests: AsyncSequence, Sendable {
     struct Iterator: AsyncIteratorProtocol {
         fileprivate let reader: EndingReader
 
-        /// Returns the next ending; `nil` when the task is cancelled, and after the last ending of a released proxy.
-        mutating func next() async -> EndedRequest? {
-            await reader.next()
-        }
+        mutating func next() async -> EndedRequest? { await reader.next() }
     }
 }
 
@@ -50,9 +46,7 @@ private final class EndingReader: Sendable {
 private final class FirstReader: Sendable {
     private let reader: Mutex<EndingReader?>
 
-    init(of publisher: EndingPublisher) {
-        reader = Mutex(EndingReader(of: publisher))
-    }
+    init(of publisher: EndingPublisher) { reader = Mutex(EndingReader(of: publisher)) }
 
     func take() -> EndingReader? { reader.take { exchange(&$0, with: nil) } }
 }

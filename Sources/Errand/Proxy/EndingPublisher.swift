@@ -1,8 +1,6 @@
 import Synchronization
 
-/// Passes the endings of a proxy's loads to its readers.
-///
-/// All readers are in one state, so that each receives the endings in the same order.
+/// Passes the endings of a proxy's loads to its readers, which are in one state so that all have the same order.
 final class EndingPublisher: Sendable {
     private typealias Waiter = CheckedContinuation<EndedRequest?, Never>
 
@@ -33,9 +31,6 @@ final class EndingPublisher: Sendable {
     // Read at every ending instead of the state, which only readers need.
     private let hasReaders = Atomic(false)
 
-    /// Adds a reader, which receives every ending from now on.
-    ///
-    /// - Returns: The number of the reader.
     func addReader() -> Int {
         state.withLock { state in
             let number = state.nextNumber()
@@ -45,7 +40,6 @@ final class EndingPublisher: Sendable {
         }
     }
 
-    /// Removes a reader with the endings that it has not received.
     func removeReader(_ number: Int) {
         state.take { state in
             let reader = state.readers.removeValue(forKey: number)
@@ -54,7 +48,6 @@ final class EndingPublisher: Sendable {
         }
     }
 
-    /// Passes the ending that `make` returns to the readers; does not call `make` if there are none.
     func publish(_ make: () -> EndedRequest) {
         guard hasReaders.load(ordering: .acquiring) else { return }
         let ended = make()
@@ -73,7 +66,7 @@ final class EndingPublisher: Sendable {
         for waiter in waiters { waiter.resume(returning: ended) }
     }
 
-    /// Ends the reading: each reader receives what it has not received yet, and then `nil`.
+    /// Readers receive what they have not received yet, and then `nil`.
     func finish() {
         let waiters = state.take { state in
             state.isFinished = true
@@ -84,7 +77,6 @@ final class EndingPublisher: Sendable {
         for waiter in waiters { waiter.resume(returning: nil) }
     }
 
-    /// Returns the next ending for a reader; `nil` when the task is cancelled, and after the last ending.
     func next(for reader: Int) async -> EndedRequest? {
         guard !Task.isCancelled else { return nil }
         let number = state.withLock { $0.nextNumber() }

@@ -6,11 +6,11 @@ import Foundation
 /// what is inlined.
 final class Exchange {
     private let first: HTTPRequest
-    /// The load that it is for; `nil` when several loads share it.
+    /// `nil` when several loads share it.
     private let id: RequestID?
     private let session: CookieSession?
     private let proxy: APIProxy
-    /// Emits its events; `nil` without monitors, and when the exchange has ended for them.
+    /// `nil` also when the exchange has ended for the monitors.
     private var trace: ExchangeTrace?
     private let start: Duration
     private var current: HTTPRequest
@@ -19,7 +19,7 @@ final class Exchange {
     private var sentCookie: String?
     /// The requests that were redirected.
     private var visits: Set<Visit> = []
-    /// Whether the connection of the first request carries many; `nil` before its response.
+    /// `nil` before the first response.
     private(set) var isMultiplexed: Bool?
 
     init(_ request: HTTPRequest, id: RequestID?, cookies: CookieJar?, proxy: APIProxy, trace: ExchangeTrace?) {
@@ -32,11 +32,10 @@ final class Exchange {
         start = proxy.clock.uptime
     }
 
-    /// Sends the request, follows its redirects with the cookies for each of them, and returns the response.
+    /// Sends the request and follows its redirects; also stores the body of a response with one of `statuses`, but not of a 304.
     ///
     /// A body for a file is staged beside its target until the load ends, so that neither a refusal nor a cancelled load
-    /// replaces an older file. Besides the body of a 2xx, that of one of `statuses` is stored there, except of a 304, which has
-    /// none.
+    /// replaces an older file.
     func send(
         storing statuses: Set<Int> = [],
         progress: TransferProgress.Handler?
@@ -59,7 +58,6 @@ final class Exchange {
         }
     }
 
-    /// Returns the current request as it is sent.
     @inline(never) func nextRequest() throws(TransportError) -> HTTPRequest {
         try current.validate()
         try checkCancellation()
@@ -79,7 +77,7 @@ final class Exchange {
         guard !Task.isCancelled else { throw TransportError(.cancelled, "cancelled before it was sent") }
     }
 
-    /// Stores the cookies of a response, and returns it unless it is a redirect, whose request is the current one then.
+    /// Returns `nil` for a redirect, whose request is the current one then.
     @inline(never) func receive(_ response: HTTPResponse) throws(TransportError) -> APIResponse? {
         session?.store(from: response.headers, url: current.url, at: proxy.clock.date)
         if redirects.isEmpty { isMultiplexed = response.isMultiplexed }
@@ -95,16 +93,19 @@ final class Exchange {
         return nil
     }
 
-    /// Returns the request that a response redirects to; `nil` if it is the last response.
-    ///
-    /// - Throws: Why the redirect is not followed, with the timings of the response.
+    /// Returns `nil` after the last response; an error has the timings of the response.
     private func next(after response: HTTPResponse, _ elapsed: Duration) throws(TransportError) -> HTTPRequest? {
         do throws(TransportError) {
-            guard let next = try current.redirected(by: response) else { return nil }
+            guard var next = try current.redirected(by: response) else { return nil }
             let limit = first.redirectPolicy.limit
             guard redirects.count < limit else { throw TransportError(.badResponse, "more than \(limit) redirects") }
             try recordVisit(before: next)
-            return try next.within(first.deadline, after: elapsed)
+            guard let deadline = first.deadline else { return next }
+            guard deadline > elapsed else {
+                throw TransportError(.timeout, "the deadline passed between two redirects")
+            }
+            next.deadline = deadline - elapsed
+            return next
         } catch {
             var failure = error
             failure.timings = response.timings
@@ -112,7 +113,7 @@ final class Exchange {
         }
     }
 
-    /// Records the current request, and refuses the next one if it was sent before.
+    /// Refuses the next request if it was sent before.
     private func recordVisit(before next: HTTPRequest) throws(TransportError) {
         visits.insert(Visit(current, cookie: sentCookie))
         let cookie = next.headers["Cookie"] ?? session?.field(for: next.url, at: proxy.clock.date)?.value
@@ -120,23 +121,19 @@ final class Exchange {
         throw TransportError(.badResponse, "a redirect leads back to a URL that was requested before")
     }
 
-    /// Returns an error of the current request as that of the exchange.
     @inline(never) private func failure(_ error: TransportError) -> APIError {
-        let failure = APIError(explained(redirects.isEmpty ? error : error.afterRedirect))
+        var error = redirects.isEmpty ? error : error.afterRedirect
+        // An unreachable network explains why a name has no address; otherwise the name may be wrong.
+        if error.kind == .hostNotFound, proxy.reachability.status == .unreachable {
+            error = error.withKind(.noNetwork, reason: error.reason)
+        }
+        let failure = APIError(error)
         trace?.ended(with: .failure(failure))
         return failure
     }
 
-    /// Returns `noNetwork` for a name without an address while the network is known to be unreachable, which explains it;
-    /// otherwise the name may be wrong.
-    private func explained(_ error: TransportError) -> TransportError {
-        guard error.kind == .hostNotFound, proxy.reachability.status == .unreachable else { return error }
-        return error.withKind(.noNetwork, reason: error.reason)
-    }
-
     // MARK: Files
 
-    /// Makes a file that ends with the load, for the transport to write.
     @inline(never) private func stage(_ target: URL) throws(TransportError) -> StagedFile {
         guard let id else { throw TransportError(.invalidRequest, "loads that write a file share no exchange") }
         let file = try StagedFile(for: target)
@@ -148,7 +145,7 @@ final class Exchange {
         return file
     }
 
-    /// Returns the response with its file, which is written if the transport has not.
+    /// Writes the file if the transport has not.
     @inline(never) private func store(
         _ response: APIResponse,
         in file: StagedFile,
@@ -163,7 +160,10 @@ final class Exchange {
         }
         if let id { proxy.loads.discardFile(of: id) }
         if isStored { return response.withContent() }
-        return isAccepted && response.status == 304 ? response.unmodified(file.target) : response
+        guard isAccepted, response.status == 304 else { return response }
+        // It describes the existing file (RFC 9110 section 15.4.5).
+        let hasFile = FileManager.default.fileExists(atPath: file.target.path)
+        return hasFile ? response.withContent(file: FileLocation(file.target)) : response
     }
 }
 
@@ -174,9 +174,7 @@ private struct Visit: Hashable {
     private let query: String?
     private let method: HTTPMethod
     private let hasBody: Bool
-    /// The cookies of a request that only reads: a login page sets one, and redirects to the page that has led to it.
-    ///
-    /// A request that may change something is not sent twice for a cookie.
+    /// Only of a request that reads: a login page sets one and redirects back; what may change something is not sent twice for it.
     private let cookie: String?
 
     init(_ request: HTTPRequest, cookie: String?) {
@@ -188,7 +186,7 @@ private struct Visit: Hashable {
 }
 
 extension TransportError {
-    /// This error when a server has had the request before, so that it is no longer true that nothing was sent.
+    /// A server has had the request before, so that it is no longer true that nothing was sent.
     fileprivate var afterRedirect: TransportError {
         let reason = "after a redirect: \(reason)"
         return switch kind {
@@ -197,23 +195,5 @@ extension TransportError {
         case .invalidRequest: withKind(underlying is SystemError ? .storage : .badResponse, reason: reason)
         default: self
         }
-    }
-}
-
-extension HTTPRequest {
-    /// This redirected request, with what is left of the deadline of the exchange.
-    fileprivate func within(_ deadline: Duration?, after elapsed: Duration) throws(TransportError) -> HTTPRequest {
-        guard let deadline else { return self }
-        guard deadline > elapsed else { throw TransportError(.timeout, "the deadline passed between two redirects") }
-        var request = self
-        request.deadline = deadline - elapsed
-        return request
-    }
-}
-
-extension APIResponse {
-    /// This 304 with the existing file, which is what it describes (RFC 9110 section 15.4.5), if there is one.
-    fileprivate func unmodified(_ file: URL) -> APIResponse {
-        FileManager.default.fileExists(atPath: file.path) ? withContent(file: FileLocation(file)) : self
     }
 }

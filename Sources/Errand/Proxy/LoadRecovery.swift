@@ -4,22 +4,14 @@ import Foundation
 final class LoadRecovery<Value: Sendable> {
     private let call: Call<Value>
     private let proxy: APIProxy
-    /// How many relogins the load has needed.
     private var neededLogins = 0
     private var retryCount = 0
 
-    init(_ call: Call<Value>, in proxy: APIProxy) {
-        (self.call, self.proxy) = (call, proxy)
-    }
+    init(_ call: Call<Value>, in proxy: APIProxy) { (self.call, self.proxy) = (call, proxy) }
 
-    /// Waits until the load is to be sent again.
+    /// Returns when the load is to be sent again, and throws `error`, or the one that replaces it, when it has failed.
     ///
-    /// - Parameters:
-    ///   - error: Why it has failed.
-    ///   - login: The login that it was sent with; `nil` if there was none to send it with.
-    ///   - slot: Its place in the queue, which it leaves, and to which it returns.
-    ///   - context: That for the adapters of the failure; `nil` where there are none.
-    /// - Throws: `error`, or the one that replaces it, when the load has failed; `cancelled` when the task was cancelled.
+    /// The load leaves its place in the queue, and returns to it.
     @inline(never) func recover(
         from error: APIError,
         in login: SentLogin?,
@@ -38,7 +30,7 @@ final class LoadRecovery<Value: Sendable> {
         }
         slot.release()
         if let context, !isResponse(failure) {
-            guard let left = try await adapted(failure, in: context) else { return }
+            guard let left = try await adapt(failure, in: context) else { return }
             failure = left
         }
         guard login != nil, !needsLogin(error) else { throw failure }
@@ -47,7 +39,6 @@ final class LoadRecovery<Value: Sendable> {
 
     // What is inlined into an asynchronous function increases the memory of each load that waits for a login.
 
-    /// Waits as the retry policy says, or throws the error.
     @inline(never) private func retry(after error: APIError) async throws(APIError) {
         let policy = call.retryPolicy
         let decision = try await decision(about: error, policy)
@@ -60,13 +51,13 @@ final class LoadRecovery<Value: Sendable> {
         try await backOff(after: error, policy, decision)
     }
 
-    /// Returns a failure as its adapters leave it; `nil` if one of them has the load sent again, which waits for that.
-    @inline(never) private func adapted(
+    /// Returns `nil` if an adapter has the load sent again, and has waited for that.
+    @inline(never) private func adapt(
         _ failure: APIError,
         in context: Boxed<AdapterContext>
     ) async throws(APIError) -> APIError? {
         let context = context.wrappedValue
-        let (error, retry) = try await call.service.adapted(failure, in: context) { [proxy, id = call.id] in
+        let (error, retry) = try await call.service.adapt(failure, in: context) { [proxy, id = call.id] in
             proxy.loads.setSentAgain(id)
         }
         guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
@@ -75,31 +66,27 @@ final class LoadRecovery<Value: Sendable> {
         return nil
     }
 
-    /// Returns whether it is no failure for the caller: a cancellation, or the response to a plain call, whatever its status.
+    /// For a plain call, a response is no failure, whatever its status.
     private func isResponse(_ error: APIError) -> Bool {
         error.type == .cancelled || call.draft.isPlainCall && error.responseOfStatus != nil
     }
 
-    /// Returns whether another login may help, and the whole load may be sent again.
     private func needsLogin(_ error: APIError) -> Bool {
-        error.type == .loginExpired && call.renewsLogin && isResponseOfService(error) && mayReplay(after: error)
+        error.type == .loginExpired && call.renewsLogin && error.response.map(isOfService) != false
+            && mayReplay(after: error)
     }
 
-    /// Returns whether the response is from the service's own origin: a relogin does not help at another one.
-    private func isResponseOfService(_ error: APIError) -> Bool {
-        error.response.map(isOfService) ?? true
-    }
-
+    /// A relogin does not help at another origin.
     private func isOfService(_ response: APIResponse) -> Bool {
         response.url.hasSameOrigin(as: call.service.baseURL)
     }
 
-    /// Returns whether the whole load may be sent again: before a redirect, the server may have executed it.
+    /// Before a redirect, the server may have executed the load.
     private func mayReplay(after error: APIError) -> Bool {
         error.response?.redirects.isEmpty != false || call.draft.isRepeatable
     }
 
-    /// Waits until there is another login than the one that was refused; returns why there is none.
+    /// Returns why there is no other login than the one that was refused.
     ///
     /// A new login that is refused does not help, unless others had succeeded with it when the load was sent: then it may
     /// have expired while the load queued.
@@ -123,7 +110,6 @@ final class LoadRecovery<Value: Sendable> {
         return nil
     }
 
-    /// Waits until the load is to be sent again, as an adapter asks for it.
     @inline(never) private func waitToSendAgain(as retry: AdapterRetry) async throws(APIError) {
         call.trace?.willWait(for: .adapter, limit: retry.delay)
         try await sleep(for: retry.delay)
@@ -146,7 +132,7 @@ final class LoadRecovery<Value: Sendable> {
         try await sleep(for: delay)
     }
 
-    /// Returns what the app decides about a retry; `nil` if it leaves that to the policy.
+    /// Returns `nil` if the app leaves it to the policy.
     private func decision(about error: APIError, _ policy: RetryPolicy) async throws(APIError) -> Bool? {
         guard let decide = policy.decide, retryCount < policy.maxRetries, error.type != .cancelled else { return nil }
         let decision = await EnvironmentScope.$current.withValue(call.service.environment) {
@@ -156,13 +142,12 @@ final class LoadRecovery<Value: Sendable> {
         return decision
     }
 
-    /// Pauses all requests of the service to its host when that has too many (RFC 6585 section 4).
+    /// A 429 means that the host has too many requests (RFC 6585 section 4).
     func pauseHost(after response: APIResponse) {
         guard let delay = pause(after: response), let lane = call.exchangeLane else { return }
         proxy.queue.pause(lane, for: delay, by: proxy.clock)
     }
 
-    /// How long a response pauses the requests of the service; `nil` for not at all.
     private func pause(after response: APIResponse) -> Duration? {
         let policy = call.retryPolicy
         guard response.status == 429, policy.pausesHost, call.exchangeLane != nil else { return nil }
@@ -171,9 +156,7 @@ final class LoadRecovery<Value: Sendable> {
         return delay.flatMap { $0 > .zero ? $0 : nil }
     }
 
-    /// Returns how long to wait before the load is sent again, and counts the retry.
-    ///
-    /// - Throws: `error`, when the load is not sent again.
+    /// Counts the retry; throws `error` when the load is not sent again.
     @inline(never) private func retryDelay(
         after error: APIError,
         _ policy: RetryPolicy,

@@ -9,11 +9,10 @@ final class LoadRunner<Value: Sendable> {
     private let proxy: APIProxy
     private var slot: QueueSlot
     private var place = Place.held
-    /// The time from the beginning of the load to its first turn.
+    /// From the beginning of the load to its first turn.
     private var queueTime: Duration?
-    /// The number of tries.
     private var tries = 0
-    /// The context of the current send for adapters; boxed, because most loads have none.
+    /// Boxed, because most loads have no adapters.
     private var send: Boxed<AdapterContext>?
     private lazy var recovery = LoadRecovery(call, in: proxy)
 
@@ -30,12 +29,11 @@ final class LoadRunner<Value: Sendable> {
     }
 
     /// Returns what a load would send now, with its cookies, without a place in the queue.
-    @concurrent static func prepared(_ call: Call<Value>, in proxy: APIProxy) async throws(APIError) -> HTTPRequest {
+    @concurrent static func prepare(_ call: Call<Value>, in proxy: APIProxy) async throws(APIError) -> HTTPRequest {
         let slot = QueueSlot(proxy.queue, number: call.id.queueNumber, lane: nil)
-        return try await LoadRunner(call, in: proxy, slot: slot).prepared()
+        return try await LoadRunner(call, in: proxy, slot: slot).prepare()
     }
 
-    /// Returns the outcome of ``run()``.
     func result() async -> Result<LoadedValue<Value>, APIError> {
         do throws(APIError) {
             return .success(try await run())
@@ -44,7 +42,6 @@ final class LoadRunner<Value: Sendable> {
         }
     }
 
-    /// Sends the load, and sends it again after a relogin or where a retry may help.
     private func run() async throws(APIError) -> LoadedValue<Value> {
         defer { leavePlace() }
         // The service's closures are not called for a load that was cancelled before its turn.
@@ -77,7 +74,6 @@ final class LoadRunner<Value: Sendable> {
         call.trace?.beginTry()
     }
 
-    /// The context for the adapters of a failure; `nil` where there are none.
     @inline(never) private func failureContext(_ login: SentLogin?) -> Boxed<AdapterContext>? {
         guard !call.service.adapters.failure.isEmpty else { return nil }
         let generation = login?.generation ?? call.service.login.generation
@@ -85,20 +81,20 @@ final class LoadRunner<Value: Sendable> {
         return Boxed(wrappedValue: call.adapterContext(attempt: tries, in: generation, clock: proxy.clock))
     }
 
-    @inline(never) private func belonging(_ response: APIResponse) -> APIResponse {
-        if let trace = call.trace { return trace.belonging(response) }
-        return response.belonging(to: call.id, attempt: tries, queueTime: queueTime)
+    @inline(never) private func label(_ response: APIResponse) -> APIResponse {
+        if let trace = call.trace { return trace.label(response) }
+        return response.withLoad(call.id, attempt: tries, queueTime: queueTime)
     }
 
-    private func belonging(_ error: APIError) -> APIError {
-        if let trace = call.trace { return trace.belonging(error) }
-        return error.belonging(to: call.id, attempt: tries, queueTime: queueTime)
+    private func label(_ error: APIError) -> APIError {
+        if let trace = call.trace { return trace.label(error) }
+        return error.withLoad(call.id, attempt: tries, queueTime: queueTime)
     }
 
-    /// Returns the error of a send as that of the load, whose file is discarded.
+    /// Discards the file of the load.
     @inline(never) private func failure(_ error: APIError) -> APIError {
         proxy.loads.discardFile(of: call.id)
-        return belonging(error).withoutFile
+        return label(error).withoutFile
     }
 
     /// Waits for the load's turn and for the login to send with.
@@ -132,7 +128,7 @@ final class LoadRunner<Value: Sendable> {
 
     // MARK: One attempt
 
-    /// Sends the load; returns `nil` when a relogin has begun while its headers were made, which may be those of either login.
+    /// Returns `nil` when a relogin has begun while the headers were made, which may be those of either login.
     private func response(in login: SentLogin) async throws(APIError) -> APIResponse? {
         // Built after the admission, so that a queued load holds no body, and its headers are current.
         let request = try await request(in: login.generation)
@@ -141,11 +137,11 @@ final class LoadRunner<Value: Sendable> {
             if call.isCoalescing { try await sharedResponse(to: request, in: login.generation) } else {
                 try await exchange(request)
             }
-        return belonging(received(response, isMultiplexed, in: login))
+        return label(receive(response, isMultiplexed, in: login))
     }
 
     /// Releases the place in the queue, once what the response means for the next request is known.
-    @inline(never) private func received(
+    @inline(never) private func receive(
         _ response: APIResponse,
         _ isMultiplexed: Bool?,
         in login: SentLogin
@@ -212,7 +208,6 @@ final class LoadRunner<Value: Sendable> {
         return (try await exchange.send(storing: stored, progress: progress), exchange.isMultiplexed)
     }
 
-    /// Receives the progress of this try.
     private var progress: TransferProgress.Handler? {
         guard let report = call.progress, tries > 1 else { return call.progress }
         return { [tries] progress in
@@ -226,7 +221,6 @@ final class LoadRunner<Value: Sendable> {
         Exchange(request, id: call.id, cookies: call.cookies, proxy: proxy, trace: call.trace?.makeExchangeTrace())
     }
 
-    /// Returns what is sent for the load, except for its cookies.
     private func request(in generation: Int) async throws(APIError) -> HTTPRequest {
         let common = try await call.service.common()
         guard call.service.adapters.isEmpty else { return try await adaptedRequest(with: common, in: generation) }
@@ -245,7 +239,7 @@ final class LoadRunner<Value: Sendable> {
         return call.draft.followsLink ? try call.service.withoutSecrets(request) : request
     }
 
-    private func prepared() async throws(APIError) -> HTTPRequest {
+    private func prepare() async throws(APIError) -> HTTPRequest {
         beginTry()
         let generation = call.service.login.generation
         var request: HTTPRequest
@@ -264,10 +258,7 @@ final class LoadRunner<Value: Sendable> {
 
     // MARK: Adapters
 
-    private func adaptedRequest(
-        with common: CommonValues,
-        in generation: Int
-    ) async throws(APIError) -> HTTPRequest {
+    private func adaptedRequest(with common: CommonValues, in generation: Int) async throws(APIError) -> HTTPRequest {
         guard let attempt = proxy.loads.countSend(of: call.id) else { throw APIError(.cancelled) }
         var send = call.adapterContext(attempt: attempt, in: generation, clock: proxy.clock)
         let request = try complete(
@@ -280,7 +271,7 @@ final class LoadRunner<Value: Sendable> {
 
     private func adaptedValue(in response: APIResponse) async throws(APIError) -> LoadedValue<Value> {
         guard let send = send?.wrappedValue else { return try value(in: response) }
-        let response = try await call.service.adapted(response, in: send)
+        let response = try await call.service.adapt(response, in: send)
         guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
         guard !call.service.adapters.data.isEmpty else { return try value(in: response) }
         let (serializer, statuses) = (call.serializer, call.options.acceptedStatuses)

@@ -10,16 +10,15 @@ final class MainDelivery: Sendable {
     private struct State {
         private var deliveries: [@MainActor @Sendable () -> Void] = []
         var progress: [Transfer: TransferProgress] = [:]
-        /// When the last hop began.
         private var lastHop: MonotonicClock.Instant = 0
-        /// When the first delivery was added, if its hop waits for the pool; `nil` otherwise.
+        /// `nil` unless the hop of the first delivery waits for the pool.
         private var waitsSince: MonotonicClock.Instant?
-        /// Whether the timer runs; it is not started for each wait, because most end long before it.
+        /// The timer is not started for each wait, because most end long before it.
         private var hasTimer = false
 
         var count: Int { deliveries.count }
 
-        /// Adds a delivery, and returns the hop to schedule; `nil` when the hop of earlier deliveries includes it.
+        /// Returns `nil` when the hop of earlier deliveries includes this one.
         mutating func add(_ delivery: @escaping @MainActor @Sendable () -> Void, isOneOfMany: Bool) -> Hop? {
             deliveries.append(delivery)
             if deliveries.count == 1 {
@@ -33,15 +32,12 @@ final class MainDelivery: Sendable {
             return .direct
         }
 
-        /// Returns whether the caller has to start the timer for a wait that has just begun.
         mutating func startTimer() -> Bool {
             defer { hasTimer = true }
             return !hasTimer
         }
 
-        /// Ends the wait for the pool if it is too long, for a hop that does not wait.
-        ///
-        /// - Returns: How long the timer has to run again; `nil` if there is no wait any more.
+        /// Ends the wait for the pool if it is too long; returns how long the timer has to run again.
         mutating func timerDidFire() -> (isOverdue: Bool, rest: Int64?) {
             let rest = waitsSince.map { $0 + MainDelivery.longestPoolWait - MonotonicClock.now }
             if let rest, rest > 0 { return (false, rest) }
@@ -49,7 +45,7 @@ final class MainDelivery: Sendable {
             return (rest != nil, nil)
         }
 
-        /// Removes all deliveries, for a hop; there are none left if the other hop of the same deliveries ran first.
+        /// Returns nothing if the other hop of the same deliveries ran first.
         mutating func removeAll() -> [@MainActor @Sendable () -> Void] {
             if !deliveries.isEmpty { lastHop = MonotonicClock.now }
             waitsSince = nil
@@ -69,30 +65,25 @@ final class MainDelivery: Sendable {
         let direction: TransferProgress.Direction
     }
 
-    /// How soon after a hop the next one may wait for the pool, in nanoseconds.
-    ///
-    /// A delivery that is added after the same time ends that wait; without one, the wait ends when the pool runs the hop.
+    /// In nanoseconds: a hop this soon after another may wait for the pool, until a delivery is added after the same time.
     private static let longestWait: Int64 = 1_000_000
 
-    /// How long a hop may wait for the pool, in nanoseconds, when no delivery is added.
+    /// In nanoseconds, when no delivery is added.
     private static let longestPoolWait: Int64 = 10_000_000
     private static let timerQueue = DispatchQueue(label: "errand.delivery", qos: .userInteractive)
 
     private let state = Mutex(State())
 
-    /// The number of deliveries that wait for the main actor.
     var count: Int { state.withLock(\.count) }
 
-    /// Runs `delivery` on the main actor, in the order of the calls.
-    ///
-    /// `isOneOfMany` is whether others are likely to follow soon; it may be true only on a thread of the pool.
+    /// Keeps the order of the calls; `isOneOfMany`, whether others are likely to follow soon, may be true only on a pool thread.
     func deliver(isOneOfMany: Bool = false, _ delivery: @escaping @MainActor @Sendable () -> Void) {
         guard let hop = state.withLock({ $0.add(delivery, isOneOfMany: isOneOfMany) }) else { return }
         schedule(hop)
         if hop == .afterPool, state.withLock({ $0.startTimer() }) { runTimer(for: Self.longestPoolWait) }
     }
 
-    /// Keeps the newest progress of each direction of a load and calls `receiver` with it on the main actor.
+    /// Delivers the newest progress of each direction of a load only.
     func deliver(
         _ progress: TransferProgress,
         of id: RequestID,

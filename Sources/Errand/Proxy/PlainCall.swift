@@ -5,10 +5,9 @@ import Foundation
 struct PlainCall: Sendable {
     private let id = RequestID.next()
     private let request: HTTPRequest
-    /// The service that completes the request; `nil` for none.
+    /// Completes the request.
     private let service: APIService?
     private let proxy: APIProxy
-    /// The texts of its errors.
     private let messages: ErrorMessages?
     private let role: LoginRole
 
@@ -23,7 +22,6 @@ struct PlainCall: Sendable {
         role = isInRelogin ? .partOfRelogin : .none
     }
 
-    /// Sends the request and returns its response, unless the task is cancelled.
     func response(progress: TransferProgress.Handler?) async throws(APIError) -> APIResponse {
         guard !Task.isCancelled else { throw APIError(.cancelled) }
         let result = await withTaskCancellationHandler {
@@ -38,7 +36,7 @@ struct PlainCall: Sendable {
         return try result.get()
     }
 
-    /// Sends the request, and calls `ended` once, on any thread.
+    /// Calls `ended` once, on any thread.
     private func start(
         progress: TransferProgress.Handler?,
         ended: @escaping @Sendable (Result<APIResponse, APIError>) -> Void
@@ -107,7 +105,6 @@ struct PlainCall: Sendable {
 }
 
 extension APIService {
-    /// Adds nothing to a request, and sends it once.
     fileprivate static let none: APIService = {
         var service = APIService(baseURL: URL(filePath: "/"))
         (service.envelope, service.failureReader, service.retryPolicy) = (nil, nil, .never)
@@ -115,7 +112,6 @@ extension APIService {
         return service
     }()
 
-    /// This service without parameters and what reads bodies, and for a call inside a relogin without a login that can expire.
     fileprivate func forPlainCall(as role: LoginRole) -> APIService {
         var service = self
         (service.commonParams, service.envelope, service.failureReader) = (nil, nil, nil)

@@ -11,9 +11,7 @@ struct QueueLane: Sendable {
 
     var host: String { key.host }
 
-    init(key: Key, priority: RequestPriority) {
-        (self.key, self.priority) = (key, priority)
-    }
+    init(key: Key, priority: RequestPriority) { (self.key, self.priority) = (key, priority) }
 
     init(host: String, service: ObjectIdentifier? = nil, priority: RequestPriority) {
         self.init(key: Key(host: host, service: service), priority: priority)
@@ -22,7 +20,7 @@ struct QueueLane: Sendable {
 
 /// The first admission of a load; not captured by what starts it, because hundreds of thousands may wait.
 struct QueueAdmission: Sendable {
-    /// Where it has waited; `nil` for a load that does not queue.
+    /// `nil` for a load that does not queue.
     let lane: QueueLane?
     let queueTime: Duration
 }
@@ -35,7 +33,6 @@ struct QueuePlace: Sendable {
 }
 
 extension RequestID {
-    /// The order of a load in the queue.
     var queueNumber: UInt64 { rawValue << 1 }
 
     /// The order of the exchange that this load has begun, and that others may share.
@@ -47,10 +44,10 @@ extension RequestID {
 /// A class, because each asynchronous function of a load would have a copy of a structure.
 final class QueueSlot: Sendable {
     private let queue: RequestQueue
-    /// Where it waits; `nil` is always admitted.
+    /// `nil` is always admitted.
     private let place: QueuePlace?
 
-    /// How long its load has waited for the first admission; `nil` where that is not known.
+    /// `nil` where it is not known.
     let queueTime: Duration?
 
     init(_ queue: RequestQueue, number: UInt64, lane: QueueLane?, queueTime: Duration? = nil) {
@@ -59,54 +56,32 @@ final class QueueSlot: Sendable {
         place = lane.map { QueuePlace(number: number, lane: $0) }
     }
 
-    /// Waits for the admission, unless it is held.
-    ///
-    /// - Throws: `cancelled` when the task was cancelled.
     func acquire() async throws(APIError) {
         guard let place else { return }
         guard await queue.admission(to: place) else { throw APIError(.cancelled) }
     }
 
-    /// Takes the admission, unless there is none now.
-    ///
-    /// - Returns: Whether it is held.
     func acquireAtOnce() -> Bool { place.map(queue.admitAtOnce) ?? true }
 
-    /// Records that the transport has the request, which holds the admission until ``release()``, also after a cancel.
-    ///
-    /// - Throws: `cancelled` when a cancel has ended the admission.
+    /// The transport holds the admission until ``release()``, also after a cancel; throws when a cancel has ended it.
     func send() throws(APIError) {
         guard let place, !queue.setSent(at: place) else { return }
         throw APIError(.cancelled)
     }
 
-    /// Records that the transport has returned the response, and ends the admission unless the load keeps it.
     func didReceive(isMultiplexed: Bool?, keepsPlace: Bool) {
         if let place { queue.didReceive(at: place, isMultiplexed: isMultiplexed, keepsPlace: keepsPlace) }
     }
 
-    /// Ends the admission, if it is held, and the wait for it.
-    func release() {
-        if let place { queue.leave(place) }
-    }
+    /// Also ends the wait for the admission.
+    func release() { if let place { queue.leave(place) } }
 }
 
 extension QueueSlot: LoginPlace {
     var rank: Int { place?.lane.priority.rawValue ?? 0 }
 
-    func leaveForLogin() {
-        if let place { queue.leaveUnlessReserved(place) }
-    }
-
-    func reserve() {
-        if let place { queue.reserve(place) }
-    }
-
-    func holdLane() {
-        if let place { queue.hold(place.lane) }
-    }
-
-    func resumeLane() {
-        if let place { queue.resume(place.lane) }
-    }
+    func leaveForLogin() { if let place { queue.leaveUnlessReserved(place) } }
+    func reserve() { if let place { queue.reserve(place) } }
+    func holdLane() { if let place { queue.hold(place.lane) } }
+    func resumeLane() { if let place { queue.resume(place.lane) } }
 }

@@ -10,18 +10,15 @@ final class RequestQueue: Sendable {
         state = Mutex(RequestQueueState(limits: limits, capacity: capacity))
     }
 
-    /// The number of requests that wait.
     var waitingCount: Int { state.withLock(\.waitingCount) }
 
-    /// Changes the state, and admits those that wait if `change` returns that there may be room.
+    /// Admits those that wait if `change` returns that there may be room.
     private func update(_ change: (inout sending RequestQueueState) -> Bool) {
         let waiters = state.take { change(&$0) ? $0.admitWaiters() : [] }
         for (waiter, lane) in waiters { waiter.proceed(in: lane) }
     }
 
-    /// Admits a request at once, or calls `start` when it is admitted.
-    ///
-    /// - Returns: Whether it is admitted, and `start` is not called.
+    /// Returns whether it is admitted at once, and `start` is not called.
     func enter(_ place: QueuePlace, start: @escaping @Sendable (QueueAdmission) -> Void) -> Bool {
         state.withLock { state in
             if state.admit(place) { return true }
@@ -29,13 +26,9 @@ final class RequestQueue: Sendable {
             return false
         }
     }
-
-    /// Admits a request, unless it has to wait.
     func admitAtOnce(_ place: QueuePlace) -> Bool { state.withLock { $0.admit(place) } }
 
-    /// Waits until a request is admitted.
-    ///
-    /// - Returns: Whether it is; `false` when the task was cancelled.
+    /// Returns `false` when the task was cancelled.
     func admission(to place: QueuePlace) async -> Bool {
         guard !admitAtOnce(place) else { return true }
         return await withCancellableContinuation(ifCancelled: false) { continuation in
@@ -50,21 +43,16 @@ final class RequestQueue: Sendable {
         }
     }
 
-    /// Admits a request or has it wait, so that none that begins later is admitted before it; its load then calls
-    /// ``admission(to:)`` or ``leave(_:)``.
+    /// Admits a request or has it wait, so that none that begins later is admitted before it.
     ///
     /// An admission that it has already is kept by the next ``leaveUnlessReserved(_:)``.
     func reserve(_ place: QueuePlace) { state.withLock { $0.reserve(place) } }
-
-    /// Ends the admission of a request, unless its place was reserved since it was admitted.
     func leaveUnlessReserved(_ place: QueuePlace) { update { $0.leaveUnlessKept(place) } }
 
-    /// Records that the transport has a request, which keeps its admission then, also after a cancel.
-    ///
-    /// - Returns: Whether it is admitted; ``withdraw(_:)`` may have ended its admission.
+    /// Keeps the admission also after a cancel; returns whether there is one, which ``withdraw(_:)`` may have ended.
     func setSent(at place: QueuePlace) -> Bool { state.withLock { $0.setSent(true, at: place) } }
 
-    /// Ends the admission of a request, or its wait, and admits those for which there is room then.
+    /// Ends the admission, or the wait for it.
     func leave(_ place: QueuePlace) {
         var removed: RequestQueueState.Waiter?
         update { state in
@@ -75,7 +63,7 @@ final class RequestQueue: Sendable {
         removed?.end()
     }
 
-    /// Ends the waits and the admissions of loads that have ended, except of those whose requests the transport has.
+    /// Ends the waits and the admissions of loads that have ended, unless the transport has their requests.
     ///
     /// None of them is admitted in the place of another.
     func withdraw(_ loads: [(number: UInt64, waitingIn: QueueLane?)]) {
@@ -90,12 +78,7 @@ final class RequestQueue: Sendable {
         for waiter in removed { waiter.end() }
     }
 
-    /// Records that the transport has returned the response of a request, and admits what that allows.
-    ///
-    /// - Parameters:
-    ///   - place: Where the request has waited.
-    ///   - isMultiplexed: Whether the host multiplexes its connections; `nil` if that is not known.
-    ///   - keepsPlace: Whether the request keeps its admission, which a cancel may end then.
+    /// A cancel may end an admission that is kept.
     func didReceive(at place: QueuePlace, isMultiplexed: Bool?, keepsPlace: Bool) {
         update { state in
             let hasMoreRoom = isMultiplexed.map { state.record(isMultiplexed: $0, of: place.lane.host) } ?? false
@@ -105,7 +88,7 @@ final class RequestQueue: Sendable {
         }
     }
 
-    /// Admits no request of a service to a host until `delay` has passed; a pause that ends later stays as it is.
+    /// A pause that ends later stays as it is.
     func pause(_ lane: QueueLane, for delay: Duration, by clock: any APIClock) {
         guard state.withLock({ $0.pause(lane.key, until: clock.uptime + delay) }) else { return }
         Task { [weak self] in
@@ -119,7 +102,7 @@ final class RequestQueue: Sendable {
         }
     }
 
-    /// Returns how long a pause lasts yet; ends one that is over.
+    /// Ends a pause that is over.
     private func restOfPause(_ key: QueueLane.Key, at uptime: Duration) -> Duration? {
         var rest: Duration?
         update { state in
@@ -130,24 +113,19 @@ final class RequestQueue: Sendable {
         return rest
     }
 
-    /// Admits no request that waits in a lane until ``resume(_:)``, which follows each hold.
+    /// Each hold is followed by ``resume(_:)``.
     func hold(_ lane: QueueLane) { state.withLock { $0.holds[lane.key, default: 0] += 1 } }
-
-    /// Ends a hold.
     func resume(_ lane: QueueLane) { update { $0.endHold(of: lane.key) } }
 }
 
-/// The state of a ``RequestQueue``.
-///
 /// Requests wait only while their host or the whole is at its limit, or their lane is paused, so that the order is kept.
 struct RequestQueueState {
     /// What happens when a waiting request is admitted.
     enum Waiter: Sendable {
-        /// Starts a load, which has no task before: most waiters are of this kind, which costs little memory.
+        /// A load without a task: most waiters are of this kind, which costs little memory.
         case start(@Sendable (QueueAdmission) -> Void, since: Duration)
-        /// Resumes a task.
         case resume(CheckedContinuation<Bool, Never>)
-        /// Nothing: the task finds the admission.
+        /// The task finds the admission.
         case reserved
 
         func proceed(in lane: QueueLane) {
@@ -159,13 +137,11 @@ struct RequestQueueState {
             }
         }
 
-        /// Ends the wait of a request that is not admitted any more.
         func end() {
             if case .resume(let continuation) = self { continuation.resume(returning: false) }
         }
     }
 
-    /// A request that is admitted.
     private struct Admission {
         let host: String
         /// Whether the transport has it.
@@ -177,16 +153,15 @@ struct RequestQueueState {
     private let limits: QueueLimits
     private let capacity: TransportCapacity
     private var admissions: [UInt64: Admission] = [:]
-    /// The connections of the admitted requests: one for each request, or for each host that multiplexes.
+    /// One for each admitted request, or for each host that multiplexes.
     private var connections = 0
     private var hosts: [String: HostAdmissions] = [:]
-    /// The requests that wait.
     private var lines: [QueueLane.Key: WaitingLine] = [:]
-    /// The lanes that are paused, with the uptime when each pause ends.
+    /// The uptime when each pause ends.
     fileprivate(set) var pauses: [QueueLane.Key: Duration] = [:]
-    /// The lanes whose waiting requests are held while a relogin runs, with the number of holds.
+    /// The number of holds of each lane, whose requests wait while a relogin runs.
     fileprivate(set) var holds: [QueueLane.Key: Int] = [:]
-    /// The hosts that multiplex; a bounded number of them.
+    /// A bounded number of hosts.
     private var multiplexed: Set<String> = []
 
     init(limits: QueueLimits, capacity: TransportCapacity) {
@@ -198,45 +173,32 @@ struct RequestQueueState {
         self.capacity = capacity
     }
 
-    /// The number of requests that wait.
     var waitingCount: Int { lines.values.reduce(0) { $0 + $1.count } }
 
-    /// Admits a request if the limits allow it, or if it is admitted already.
     mutating func admit(_ place: QueuePlace) -> Bool {
         guard admissions.isEmpty || admissions[place.number] == nil else { return true }
-        guard pauses.isEmpty || pauses[place.lane.key] == nil else { return false }
-        let host = place.lane.host
-        if let index = hosts.index(forKey: host) {
-            guard hasRoom(for: hosts.values[index]) else { return false }
-        } else {
-            let admitted = HostAdmissions(isMultiplexed: multiplexed.contains(host))
-            guard hasRoom(for: admitted) else { return false }
-            hosts[host] = admitted
-        }
-        add(place.number, of: host)
+        guard pauses[place.lane.key] == nil, hasRoom(for: place.lane.host) else { return false }
+        add(place.number, of: place.lane.host)
         return true
     }
 
-    /// Adds a request that waits, in the place of its reservation if it has one.
+    /// Replaces a reservation at the place.
     mutating func insert(_ waiter: Waiter, at place: QueuePlace) {
         lines[place.lane.key, default: WaitingLine()][place.lane.priority].insert(waiter, sequence: place.number)
     }
 
-    /// Removes a request that waits, unless its turn has come.
     mutating func remove(_ place: QueuePlace) -> Waiter? {
         guard !lines.isEmpty, let index = lines.index(forKey: place.lane.key) else { return nil }
         defer { if lines.values[index].count == 0 { lines.remove(at: index) } }
         return lines.values[index][place.lane.priority].remove(place.number)
     }
 
-    /// Records whether the transport has a request; returns whether it is admitted.
     mutating func setSent(_ isSent: Bool, at place: QueuePlace) -> Bool {
         guard let index = admissions.index(forKey: place.number) else { return false }
         admissions.values[index].isSent = isSent
         return true
     }
 
-    /// Ends the admission of a request; returns whether it had one.
     @discardableResult
     mutating func leave(_ place: QueuePlace) -> Bool { end(place.number) }
 
@@ -248,7 +210,7 @@ struct RequestQueueState {
         insert(.reserved, at: place)
     }
 
-    /// Ends the admission of a request that is not kept; returns whether there is room then.
+    /// Returns whether there is room then.
     mutating func leaveUnlessKept(_ place: QueuePlace) -> Bool {
         guard let index = admissions.index(forKey: place.number) else { return false }
         guard admissions.values[index].isKept else { return end(place.number) }
@@ -256,31 +218,26 @@ struct RequestQueueState {
         return false
     }
 
-    /// Ends the admission of a request, unless the transport has it; returns whether there is room then.
+    /// Keeps the admission if the transport has the request.
     mutating func withdraw(_ number: UInt64) -> Bool {
         guard admissions[number]?.isSent == false else { return false }
         return end(number)
     }
 
-    /// Admits and returns all waiters for which there is room: one connection to a host that multiplexes carries several.
+    /// One connection to a host that multiplexes carries several.
     mutating func admitWaiters() -> [(waiter: Waiter, lane: QueueLane)] {
         var waiters: [(waiter: Waiter, lane: QueueLane)] = []
         while let (key, front) = first(), let index = lines.index(forKey: key),
             let waiter = lines.values[index][front.priority].removeFirst()
         {
             if lines.values[index].count == 0 { lines.remove(at: index) }
-            if hosts[key.host] == nil {
-                hosts[key.host] = HostAdmissions(isMultiplexed: multiplexed.contains(key.host))
-            }
             add(front.sequence, of: key.host)
             waiters.append((waiter, QueueLane(key: key, priority: front.priority)))
         }
         return waiters
     }
 
-    /// Records whether a host multiplexes its connections.
-    ///
-    /// - Returns: Whether that changes what may be admitted.
+    /// Returns whether that changes what may be admitted.
     mutating func record(isMultiplexed: Bool, of name: String) -> Bool {
         guard let host = hosts[name], host.isMultiplexed != isMultiplexed else { return false }
         change(name) { $0.isMultiplexed = isMultiplexed }
@@ -291,23 +248,18 @@ struct RequestQueueState {
 
     // MARK: Pauses
 
-    /// Begins a pause, or prolongs the one that there is; returns whether it is new.
+    /// Prolongs the pause that there is; returns whether it is new.
     mutating func pause(_ key: QueueLane.Key, until end: Duration) -> Bool {
         let former = pauses[key]
         pauses[key] = max(end, former ?? end)
         return former == nil
     }
 
-    /// Ends a hold; returns whether it was the last one.
+    /// Returns whether it was the last one.
     mutating func endHold(of key: QueueLane.Key) -> Bool {
         guard let count = holds[key], count > 1 else { return holds.removeValue(forKey: key) != nil }
         holds[key] = count - 1
         return false
-    }
-
-    /// Whether a lane is neither held nor paused.
-    private func isOpen(_ key: QueueLane.Key) -> Bool {
-        (pauses.isEmpty || pauses[key] == nil) && (holds.isEmpty || holds[key] == nil)
     }
 
     // MARK: Limits
@@ -316,6 +268,7 @@ struct RequestQueueState {
 
     private mutating func add(_ number: UInt64, of host: String) {
         admissions[number] = Admission(host: host)
+        if hosts[host] == nil { hosts[host] = HostAdmissions(isMultiplexed: multiplexed.contains(host)) }
         change(host) { $0.count += 1 }
     }
 
@@ -333,8 +286,9 @@ struct RequestQueueState {
         connections += hosts.values[index].connections
     }
 
-    private func hasRoom(for host: HostAdmissions) -> Bool {
+    private func hasRoom(for name: String) -> Bool {
         guard admissions.count < limits.total else { return false }
+        let host = hosts[name] ?? HostAdmissions(isMultiplexed: multiplexed.contains(name))
         let needsConnection = !host.isMultiplexed || host.count == 0
         guard !needsConnection || connections < capacity.connections else { return false }
         let carried = host.isMultiplexed ? capacity.streamsPerConnection : capacity.connectionsPerHost
@@ -345,34 +299,23 @@ struct RequestQueueState {
         var best: (key: QueueLane.Key, front: WaitingLine.Front)?
         for (key, line) in lines {
             guard let front = line.front, best.map({ front < $0.front }) != false else { continue }
-            guard isOpen(key), hasRoom(for: key.host) else { continue }
+            guard pauses[key] == nil, holds[key] == nil, hasRoom(for: key.host) else { continue }
             best = (key, front)
         }
         return best
-    }
-
-    private func hasRoom(for host: String) -> Bool {
-        hasRoom(for: hosts[host] ?? HostAdmissions(isMultiplexed: multiplexed.contains(host)))
     }
 }
 
 /// The requests to one host that are admitted.
 private struct HostAdmissions {
-    /// Whether one connection carries many of them.
     var isMultiplexed: Bool
     var count = 0
 
-    init(isMultiplexed: Bool) {
-        self.isMultiplexed = isMultiplexed
-    }
-
-    /// The number of connections that they use.
     var connections: Int { isMultiplexed ? min(1, count) : count }
 }
 
 /// The requests of one service to one host that wait.
 private struct WaitingLine {
-    /// The first waiter.
     struct Front: Comparable {
         let priority: RequestPriority
         let sequence: UInt64
@@ -384,8 +327,6 @@ private struct WaitingLine {
 
     /// By the raw value of the priority.
     private var lists = RequestPriority.allCases.map { _ in WaiterList<RequestQueueState.Waiter>() }
-
-    /// The number of requests that wait.
     var count: Int { lists.reduce(0) { $0 + $1.count } }
 
     var front: Front? {

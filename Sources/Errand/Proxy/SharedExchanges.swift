@@ -5,13 +5,10 @@ import Synchronization
 final class SharedExchanges: Sendable {
     private let exchanges = Mutex<[SharedExchange.Key: SharedExchange]>([:])
 
-    /// The number of exchanges.
     var count: Int { exchanges.withLock(\.count) }
-
-    /// The number of loads that share an exchange.
     var memberCount: Int { exchanges.withLock { $0.values.reduce(0) { $0 + $1.members.count } } }
 
-    /// Returns the response to a load from the exchange of its identical requests, which the first load begins.
+    /// The first load begins the exchange.
     func response<Value>(
         to request: HTTPRequest,
         of call: Call<Value>,
@@ -74,11 +71,8 @@ final class SharedExchanges: Sendable {
         if update(name, { $0.task = task }) == nil { task.cancel() }
     }
 
-    /// Changes an exchange, and returns what `change` returns; `nil` when it has ended.
-    private func update<Result>(
-        _ name: SharedExchange.Name,
-        _ change: (inout SharedExchange) -> Result
-    ) -> Result? {
+    /// Returns `nil` when the exchange has ended.
+    private func update<Result>(_ name: SharedExchange.Name, _ change: (inout SharedExchange) -> Result) -> Result? {
         exchanges.take { exchanges in
             guard let index = exchanges.index(forKey: name.key), exchanges.values[index].number == name.number else {
                 return nil
@@ -91,7 +85,7 @@ final class SharedExchanges: Sendable {
         update(name) { Array($0.members.values) } ?? []
     }
 
-    /// Records how far an exchange is, and returns its loads; those that join it later learn it when they do.
+    /// Returns the loads of the exchange; those that join it later learn the stage when they do.
     private func setStage(_ stage: SharedExchange.Stage, of name: SharedExchange.Name) -> [SharedExchange.Member] {
         update(name) { exchange in
             exchange.stage = stage
@@ -99,15 +93,19 @@ final class SharedExchanges: Sendable {
         } ?? []
     }
 
-    /// Adds a load.
-    ///
-    /// - Returns: The trace of the exchange if the load is the first, which has to begin it.
+    /// Returns the trace of the exchange if the load is the first, which has to begin it.
     private func join(_ key: SharedExchange.Key, as member: SharedExchange.Member) -> ExchangeTrace? {
         // Events of the exchange may follow before it is known whether the load has joined it.
         member.trace?.reserve()
         let (isFirst, stage, trace, exchange) = exchanges.withLock { exchanges in
             let isFirst = exchanges[key] == nil
-            var shared = exchanges.removeValue(forKey: key) ?? makeShared(key, number: member.id)
+            let name = SharedExchange.Name(key: key, number: member.id)
+            var shared =
+                exchanges.removeValue(forKey: key)
+                ?? SharedExchange(
+                    number: member.id,
+                    trace: ExchangeTrace { [self] in members(of: name).compactMap(\.trace) }
+                )
             shared.members[member.id] = member
             exchanges[key] = shared
             return (isFirst, shared.stage, shared.trace, shared.trace.number)
@@ -121,14 +119,9 @@ final class SharedExchanges: Sendable {
         return isFirst ? trace : nil
     }
 
-    private func makeShared(_ key: SharedExchange.Key, number: RequestID) -> SharedExchange {
-        let name = SharedExchange.Name(key: key, number: number)
-        return SharedExchange(number: number, trace: ExchangeTrace { [self] in members(of: name).compactMap(\.trace) })
-    }
-
     /// Removes an exchange all of whose loads have been cancelled, so that no load joins it.
     ///
-    /// - Returns: Whether the exchange is not to be sent.
+    /// Returns whether the exchange is not to be sent.
     private func removeIfCancelled(_ name: SharedExchange.Name, in loads: LoadTable) -> Bool {
         while true {
             let members = Set(members(of: name).map(\.id))
@@ -147,7 +140,6 @@ final class SharedExchanges: Sendable {
         }
     }
 
-    /// Removes one load; the exchange ends with the last.
     private func leave(_ key: SharedExchange.Key, id: RequestID) -> SharedExchange.Waiter? {
         let (member, abandoned) = exchanges.take { exchanges -> (SharedExchange.Member?, SharedExchange?) in
             let member = exchanges[key]?.members.removeValue(forKey: id)
@@ -164,7 +156,7 @@ private struct SharedExchange {
     typealias Outcome = Result<APIResponse, APIError>
     typealias Waiter = CheckedContinuation<Outcome, Never>
 
-    /// What makes loads the same: all that is sent, the login that it is sent with, and how the response is read.
+    /// All that is sent, the login that it is sent with, and how the response is read.
     struct Key: Hashable {
         let method: HTTPMethod
         let url: String
@@ -206,15 +198,12 @@ private struct SharedExchange {
         let number: RequestID
     }
 
-    /// One load that takes part.
     struct Member {
         let id: RequestID
         let waiter: Waiter
         let progress: TransferProgress.Handler?
         let trace: LoadTrace?
-        /// Signals that the load waits in the queue.
         let didQueue: @Sendable () -> Void
-        /// Signals that the load has its turn.
         let begin: @Sendable () -> Void
     }
 
@@ -223,13 +212,12 @@ private struct SharedExchange {
     }
 
     let number: RequestID
-    /// Emits the events of the exchange.
     let trace: ExchangeTrace
     var members: [RequestID: Member] = [:]
     var task: Task<Void, Never>?
     var stage = Stage.begun
 
-    /// Emits the outcome and resumes the loads; called after the exchange was removed, so that no other load joins it.
+    /// Called after the exchange was removed, so that no other load joins it.
     func end(with outcome: Outcome) {
         trace.end(with: outcome, of: members.values.compactMap(\.trace))
         resumeAll(returning: outcome)
@@ -244,7 +232,7 @@ private struct SharedExchange {
 final class QueueWait: Sendable {
     private let times = Mutex<(start: Duration?, end: Duration?)>((nil, nil))
 
-    /// The time from the first ``didQueue()`` to the first ``end()``, 0 without the former; `nil` before the end.
+    /// `nil` before the end.
     var duration: Duration? {
         let (start, end) = times.withLock { $0 }
         return end.map { $0 - (start ?? $0) }
@@ -254,13 +242,10 @@ final class QueueWait: Sendable {
         times.withLock { if $0.start == nil, $0.end == nil { $0.start = SystemClock.uptime } }
     }
 
-    func end() {
-        times.withLock { $0.end = $0.end ?? SystemClock.uptime }
-    }
+    func end() { times.withLock { $0.end = $0.end ?? SystemClock.uptime } }
 }
 
 extension HTTPRequest {
-    /// Whether several loads may share its response.
     var isShareable: Bool {
         guard [.get, .head].contains(method), destination == .memory else { return false }
         return redirectPolicy.decision == nil && observer == nil

@@ -1,28 +1,24 @@
 import Foundation
 import Synchronization
 
-/// The file of a download until its load ends: the transport writes it, and a success moves it to its target.
+/// The file of a download until its load ends, in a new folder beside the target.
 ///
-/// The file is in a new folder beside the target. The owner of the load's ending calls either ``commit()`` or
-/// ``remove()``. Once the folder is removed, a transport that is still writing leaves no file.
+/// The owner of the load's ending calls either ``commit()`` or ``remove()``. Once the folder is removed, a transport that is
+/// still writing leaves no file.
 final class StagedFile: Sendable {
     private enum State {
         case new, made, removed
     }
 
-    /// The file that a success creates or replaces.
     let target: URL
-    /// Where the transport writes it; it has the target's name, so that errors name the target.
+    /// Has the target's name, so that errors name the target.
     let url: URL
-    /// Where it is now, for the values that name it.
     let location: FileLocation
     private let folder: String
     // Held while the folder is made or removed, so that it is never made once it was removed.
     private let state = Mutex(State.new)
 
-    /// Names a file for `target`; makes nothing.
-    ///
-    /// - Throws: ``TransportError/Kind/invalidRequest`` when `target` is not the URL of a file.
+    /// Makes nothing.
     init(for target: URL) throws(TransportError) {
         let name = target.lastPathComponent
         guard target.isFileURL, !["", "/", ".", ".."].contains(name) else {
@@ -36,10 +32,7 @@ final class StagedFile: Sendable {
         location = FileLocation(url, target: target)
     }
 
-    /// Makes the folder, unless it was removed already.
-    ///
-    /// - Returns: Whether it was made.
-    /// - Throws: ``TransportError/Kind/storage``.
+    /// Returns `false` if the folder was removed already.
     func make() throws(TransportError) -> Bool {
         let (isMade, error) = state.withLock { state -> (Bool, SystemError?) in
             guard case .new = state else { return (false, nil) }
@@ -56,9 +49,7 @@ final class StagedFile: Sendable {
         return isMade
     }
 
-    /// Writes a body that the transport has stored in memory.
-    ///
-    /// - Throws: ``TransportError/Kind/storage``.
+    /// For a body that the transport has stored in memory.
     func write(_ body: Data) throws(TransportError) {
         do throws(SystemError) {
             let file = try FileDescriptor(opening: url.path, O_WRONLY | O_CREAT | O_EXCL, mode: 0o666)
@@ -69,9 +60,7 @@ final class StagedFile: Sendable {
         }
     }
 
-    /// Moves the file to its target, where it replaces an older one, and removes the folder.
-    ///
-    /// - Throws: ``TransportError/Kind/storage``; the target is as before then.
+    /// Leaves the target as it was when it throws.
     func commit() throws(TransportError) {
         let error = freeingBlocksLater(target) {
             state.withLock { state -> SystemError? in
@@ -85,7 +74,6 @@ final class StagedFile: Sendable {
         location.didMove()
     }
 
-    /// Removes the folder and all that is in it.
     func remove() {
         freeingBlocksLater(url) {
             state.withLock { state in
@@ -104,8 +92,7 @@ final class StagedFile: Sendable {
         }
     }
 
-    /// Calls `body`, which unlinks the file at `url`; the file's blocks are freed on another thread, because that takes long
-    /// for a large file, and the caller may be the main actor.
+    /// Frees the blocks of the file at `url`, which `body` unlinks, on another thread, because that takes long for a large file.
     private func freeingBlocksLater<Result>(_ url: URL, _ body: () -> Result) -> Result {
         let descriptor = open(url.path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
         defer { if descriptor >= 0 { DispatchQueue(label: "errand.file").async { close(descriptor) } } }
@@ -114,8 +101,6 @@ final class StagedFile: Sendable {
 }
 
 extension StagedFile {
-    /// Ends the file as its load ends, and returns the ending: a success moves the file to its target, or fails if it cannot.
-    ///
     /// To be called by the owner of the load's ending, when the load can no longer be cancelled.
     func end<Value>(with ending: Result<Value, APIError>) -> Result<Value, APIError> {
         do throws(APIError) {
@@ -132,7 +117,7 @@ extension StagedFile {
 }
 
 extension APIError {
-    /// This error without the response's file, which a load that fails does not keep.
+    /// A load that fails does not keep its file.
     var withoutFile: APIError {
         guard let response, response.file != nil else { return self }
         return withResponse(response.withoutFile)

@@ -19,7 +19,6 @@ public final class APIBatch: APIGroup {
         case failFast
     }
 
-    /// What a failure of one request does to the others.
     package let failurePolicy: FailurePolicy
 
     /// Creates a batch without requests.
@@ -64,7 +63,12 @@ public final class APIBatch: APIGroup {
 
     override func perform(_ steps: [Step]) async throws(APIError) {
         let failure = await withTaskGroup(of: APIError?.self) { group in
-            for step in steps { group.addTask { await self.error(of: step) } }
+            for step in steps {
+                group.addTask {
+                    do throws(APIError) { try await step(self) } catch { return error }
+                    return nil
+                }
+            }
             var failure: APIError?
             for await error in group {
                 recordFinished()
@@ -75,15 +79,6 @@ public final class APIBatch: APIGroup {
             return failure
         }
         if let failure { throw failure }
-    }
-
-    private func error(of step: Step) async -> APIError? {
-        do throws(APIError) {
-            try await step(self)
-            return nil
-        } catch {
-            return error
-        }
     }
 }
 

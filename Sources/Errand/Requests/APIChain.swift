@@ -13,9 +13,7 @@ public final class APIChain: APIGroup {
     /// Creates a chain without requests.
     ///
     /// - Parameter delegate: Receives the ending of the chain; not retained.
-    public override init(delegate: (any APIGroupDelegate)? = nil) {
-        super.init(delegate: delegate)
-    }
+    public override init(delegate: (any APIGroupDelegate)? = nil) { super.init(delegate: delegate) }
 
     /// Adds a request; traps if the chain has begun.
     ///
@@ -41,12 +39,22 @@ public final class APIChain: APIGroup {
         let outcome = APIOutcome<Manager.Response>()
         append { group throws(APIError) in
             do throws(APIError) {
-                let request = { () throws(APIError) in try APIChain.request(from: make) }
+                let request = { () throws(APIError) -> Manager in
+                    do { return try make() } catch { throw APIError(thrownByApp: error) }
+                }
                 try await outcome.load(in: group, request) { $0 }
             } catch {
                 guard let recover, error.type != .cancelled, !Task.isCancelled else { throw error }
-                try await outcome.record { () throws(APIError) in
-                    try await APIChain.response(after: error, from: recover, in: group)
+                try await outcome.record { () async throws(APIError) -> Manager.Response in
+                    do {
+                        let response = try await recover(error)
+                        group.replaceFailure(by: nil)
+                        return response
+                    } catch {
+                        let failure = APIError(thrownByApp: error)
+                        group.replaceFailure(by: failure)
+                        throw failure
+                    }
                 }
             }
         }
@@ -59,34 +67,9 @@ public final class APIChain: APIGroup {
             try await step(self)
         }
     }
-
-    private static func request<Manager>(from make: () throws -> Manager) throws(APIError) -> Manager {
-        do {
-            return try make()
-        } catch {
-            throw APIError(thrownByApp: error)
-        }
-    }
-
-    private static func response<Response>(
-        after failure: APIError,
-        from recover: (APIError) async throws -> Response,
-        in group: APIGroup
-    ) async throws(APIError) -> Response {
-        do {
-            let response = try await recover(failure)
-            group.replaceFailure(by: nil)
-            return response
-        } catch {
-            let failure = APIError(thrownByApp: error)
-            group.replaceFailure(by: failure)
-            throw failure
-        }
-    }
 }
 
 extension APIError {
-    /// Wraps an error that a closure of the app has thrown, unless it is an `APIError`.
     fileprivate init(thrownByApp error: any Error) {
         let reason = "the next request cannot be created"
         self = error as? APIError ?? APIError(.invalidRequest, reason: reason, underlying: error)

@@ -8,7 +8,6 @@ public import Observation
 /// unless that has no request. A group that only ``run()`` has begun throws its error instead. A running group retains itself and
 /// its requests; when it has ended it releases the requests and the closures that create them, and only the ``APIOutcome``s remain.
 @MainActor @Observable public class APIGroup {
-    /// Loads a request of the group that is passed.
     typealias Step = @MainActor (APIGroup) async throws(APIError) -> Void
 
     /// Receives the ending of the group.
@@ -24,13 +23,11 @@ public import Observation
 
     @ObservationIgnored private var steps: [Step] = []
     private var task: Task<Void, Never>?
-    // The error to present when the group fails.
+    // The error to present.
     @ObservationIgnored private var failure: (error: APIError, request: BaseAPIRequest)?
     @ObservationIgnored private var presentsErrors = false
 
-    init(delegate: (any APIGroupDelegate)?) {
-        self.delegate = delegate
-    }
+    init(delegate: (any APIGroupDelegate)?) { self.delegate = delegate }
 
     /// Whether the group has begun and not ended.
     public var isRunning: Bool { task != nil }
@@ -61,48 +58,40 @@ public import Observation
     /// Cancels every request that has not ended; the group ends as cancelled.
     ///
     /// Does nothing if the group does not run. After it has returned, neither success nor failure is delivered.
-    public func cancel() {
-        task?.cancel()
-    }
+    public func cancel() { task?.cancel() }
 
-    /// Performs the steps; an error is the group's failure.
     func perform(_ steps: [Step]) async throws(APIError) {}
 
-    /// Adds a step; traps if the group has begun.
     func append(_ step: @escaping Step) {
         precondition(task == nil && result == nil, "A request was added to a group that has begun")
         steps.append(step)
         count += 1
     }
 
-    /// Records that a request has ended.
     func recordFinished() {
         finishedCount += 1
         guard !Task.isCancelled else { return }
         delegate?.group(self, didFinish: finishedCount, of: count)
     }
 
-    /// Records the failure of a request that presents errors; the first one counts.
+    /// Keeps the first failure of a request that presents errors.
     func recordFailure(_ error: APIError, of request: BaseAPIRequest) {
         if failure == nil { failure = (error, request) }
     }
 
-    /// Replaces the error of the recorded failure; `nil` removes the failure.
     func replaceFailure(by error: APIError?) {
         failure = error.flatMap { error in failure.map { (error, $0.request) } }
     }
 
     private func begin() {
         guard task == nil, result == nil else { return }
-        task = Task { await end(with: outcome()) }
-    }
-
-    private func outcome() async -> Result<Void, APIError> {
-        do throws(APIError) {
-            try await perform(steps)
-            return .success(())
-        } catch {
-            return .failure(error)
+        task = Task {
+            do throws(APIError) {
+                try await perform(steps)
+                end(with: .success(()))
+            } catch {
+                end(with: .failure(error))
+            }
         }
     }
 

@@ -19,31 +19,17 @@ extension APIManager {
         proxy.loads.insert(entry)
         defer { _ = proxy.loads.claim(load.id) }
         do throws(APIError) {
-            let call = try load.callToPrepare(draft, LoadInput(params), options, of: self, to: service)
-            guard let call else { throw APIError(.cancelled) }
-            return try await LoadRunner.prepared(call, in: proxy)
+            let (page, kept) = (Result { () throws(APIError) in try pager?.firstPage() }, history)
+            let call = Result { () throws(APIError) in
+                try load.call(draft, LoadInput(params), page, options, of: self, to: service)
+            }
+            history.removeInput(of: load.id, restoring: kept)
+            // The call refers to this load, by its progress.
+            load.callForPage = nil
+            guard let call = try call.get() else { throw APIError(.cancelled) }
+            return try await LoadRunner.prepare(call, in: proxy)
         } catch {
             throw load.ended(error)
         }
-    }
-}
-
-extension Load {
-    /// What a load would send, whose input is not kept for ``BaseAPIRequest/loadAgain()``.
-    fileprivate func callToPrepare(
-        _ draft: RequestDraft,
-        _ input: LoadInput,
-        _ options: APIRequestOptions,
-        of manager: Manager,
-        to service: APIService?
-    ) throws(APIError) -> Call<Manager.Response>? {
-        let kept = manager.history
-        defer {
-            manager.history.removeInput(of: id, restoring: kept)
-            // The call refers to this load, by its progress.
-            callForPage = nil
-        }
-        let page = Result { () throws(APIError) in try manager.pager?.firstPage() }
-        return try call(draft, input, page, options, of: manager, to: service)
     }
 }

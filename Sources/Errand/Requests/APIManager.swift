@@ -101,13 +101,12 @@ extension APIManager {
 }
 
 extension APIManager {
-    /// Begins the load that ``BaseAPIRequest/loadAgain()`` describes.
     func beginAgain() -> RequestID {
         guard pager != nil else { return begin(input: history.inputAgain(after: error) ?? .paramSource) }
         return loadFailedPart() ?? refresh(.first, input: nil)
     }
 
-    /// Loads and returns the response; calls `whenBegun` with what leaves the load.
+    /// Calls `whenBegun` with what leaves the load.
     func value(
         from input: LoadInput,
         receiver: EndingReceiver = .caller,
@@ -122,7 +121,6 @@ extension APIManager {
         return try Self.response(in: await ending(of: id, for: caller)).get()
     }
 
-    /// The response in the outcome of a load.
     private static func response(in outcome: Result<any Sendable, APIError>) -> Result<Response, APIError> {
         outcome.flatMap { content in
             // Only where the caller has joined the load of a list's next page.

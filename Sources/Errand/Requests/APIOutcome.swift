@@ -22,8 +22,6 @@ public import Observation
         cancelLoad?()
     }
 
-    /// Loads the request that `make` returns, and records how it ends; `response` converts the response to the type of this
-    /// outcome.
     func load<Manager: APIManager>(
         in group: APIGroup,
         _ make: () throws(APIError) -> Manager,
@@ -45,7 +43,6 @@ public import Observation
         }
     }
 
-    /// Records what `response` returns or throws.
     func record(_ response: () async throws(APIError) -> Response) async throws(APIError) {
         defer { cancelLoad = nil }
         do throws(APIError) {

@@ -15,7 +15,6 @@ public final class APIRequest<Response: Sendable>: BaseAPIRequest, APIManager {
     public let method: HTTPMethod
     /// Makes the value of a response.
     public let responseSerializer: ResponseSerializer<Response>
-    /// The parameters of every load.
     private let ownParams: APIParams?
     private let hooks: Hooks
     private let parts: (@MainActor (inout MultipartForm) -> Void)?

@@ -18,7 +18,7 @@ extension BaseAPIRequest {
         } while isLoading && !Task.isCancelled
     }
 
-    /// Waits until a load begins or ends, or the calling task is cancelled.
+    /// Also returns when the calling task is cancelled.
     private func waitForChange() async {
         let (changes, continuation) = AsyncStream<Never>.makeStream()
         withObservationTracking {

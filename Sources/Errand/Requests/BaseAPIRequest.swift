@@ -44,7 +44,6 @@ public import Observation
     @ObservationIgnored public weak var errorPresenter: (any ErrorPresenter)?
     /// Sends the request.
     @ObservationIgnored public let proxy: APIProxy
-    /// Whether the request was given its proxy.
     @ObservationIgnored let namesProxy: Bool
 
     /// The raw response of the newest load that has ended with one, also with an error status.
@@ -63,13 +62,13 @@ public import Observation
     public internal(set) var progress: TransferProgress?
     /// What the newest load does, if that is active and ``APIRequestOptions/reportsActivity`` is true; otherwise `nil`.
     public internal(set) var activity: LoadActivity?
-    // The newest decoded response, kept without its type because a class that is not generic has to store it.
+    // Without its type, because a class that is not generic has to store it.
     var content: (any Sendable)?
-    // The loads that have begun and not ended, in that order.
+    // Oldest first.
     var loads: [RequestID] = []
     @ObservationIgnored var history = LoadHistory()
     @ObservationIgnored var waiters: [LoadWaiter] = []
-    // The receivers of loads whose ending is not for the delegate.
+    // Of loads whose ending is not for the delegate.
     @ObservationIgnored var receivers: [RequestID: EndingReceiver] = [:]
 
     /// Creates a request.
@@ -142,7 +141,7 @@ public import Observation
     /// the load fails with `invalidRequest`.
     open func appendParts(to form: inout MultipartForm) {}
 
-    // The list that the loads of this request fill; `nil` for a request without pages.
+    // `nil` for a request without pages.
     var pager: (any Pager)? { nil }
 }
 
@@ -169,9 +168,7 @@ extension BaseAPIRequest {
     /// Cancels every load of this request.
     ///
     /// The delegate is notified after this has returned, once for each load.
-    public func cancelAllRequests() {
-        for id in loads { cancelRequest(id) }
-    }
+    public func cancelAllRequests() { for id in loads { cancelRequest(id) } }
 
     /// Cancels every load, and removes the response, the error, the progress, and the items of a list: as before the first load.
     ///
@@ -198,11 +195,9 @@ extension BaseAPIRequest {
     ///
     /// - Returns: The load's ID; `nil` if the class does not adopt ``APIManager``, and so cannot load.
     @discardableResult
-    public func loadAgain() -> RequestID? {
-        (self as? any APIManager)?.beginAgain()
-    }
+    public func loadAgain() -> RequestID? { (self as? any APIManager)?.beginAgain() }
 
-    /// Removes a load that has ended or is being cancelled; usually the oldest one, which is found at once.
+    /// Finds the oldest load, which it usually is, at once.
     func removeLoad(_ id: RequestID) {
         guard let index = loads.firstIndex(of: id) else { return }
         if activity != nil, loads.last == id { activity = nil }

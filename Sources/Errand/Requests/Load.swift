@@ -1,9 +1,7 @@
 import Foundation
 
 extension APIManager {
-    /// Begins a load: adds it to the proxy's table, calls the hooks, and sends it.
-    ///
-    /// Without `input`, that of the list is sent.
+    /// Begins a load; without `input`, it sends that of the list.
     func begin(
         loading part: ListPart = .first,
         input: LoadInput? = .paramSource,
@@ -50,9 +48,7 @@ extension APIManager {
 /// It does not retain the request, which may be released before the ending.
 @MainActor final class Load<Manager: APIManager> {
     let id: RequestID
-    /// Delivers the events of the load; `nil` without monitors.
     private(set) var trace: LoadTrace?
-    /// Receives the progress; `nil` for none.
     var progress: (@MainActor (TransferProgress) -> Void)?
     private var presentsErrors = true
     private let method: HTTPMethod
@@ -65,7 +61,7 @@ extension APIManager {
     private let proxy: APIProxy
     private let indicator: (any LoadingIndicator)?
     private weak var manager: Manager?
-    /// Returns the call that requests the page of a list again within this load; `nil` for a load without a page.
+    /// Returns the call that requests the page of a list again within this load.
     var callForPage: ((RequestDraft.Addition) -> Call<Manager.Response>)?
     /// A file that the library has named, and that the app cannot find once the request is released.
     private var temporaryFile: URL?
@@ -86,14 +82,12 @@ extension APIManager {
         self.indicator = indicator
     }
 
-    /// Reports the load to monitors from now on, and its failure to the error presenter, as the options say.
     func observe(with options: APIRequestOptions, for service: APIService?) {
         presentsErrors = options.presentsErrors
         let own = options.reportsActivity ? manager.map { ActivityMonitor(of: id, for: $0, in: scope) } : nil
         trace = proxy.monitorList.trace(of: id, method: method, path: path, for: service, and: own)
     }
 
-    /// Returns the entry of this load in the proxy's table.
     func activeLoad(releasePolicy: ReleasePolicy, login: LoginSession?) -> ActiveLoad {
         ActiveLoad(
             id: id,
@@ -112,9 +106,7 @@ extension APIManager {
         }
     }
 
-    private func inScope(_ callback: () -> Void) {
-        ReloginScope.run(in: scope, callback)
-    }
+    private func inScope(_ callback: () -> Void) { ReloginScope.run(in: scope, callback) }
 
     // MARK: Sending
 
@@ -138,7 +130,7 @@ extension APIManager {
         }
     }
 
-    /// What to send; `nil` when the interceptor refuses, and when the load has been cancelled in a hook.
+    /// Returns `nil` when the interceptor refuses, and when the load has been cancelled in a hook.
     func call(
         _ draft: RequestDraft,
         _ input: LoadInput,
@@ -149,7 +141,7 @@ extension APIManager {
     ) throws(APIError) -> Call<Manager.Response>? {
         var draft = draft
         draft.params = manager.reformParams(manager.params(from: input, of: id))
-        guard proxy.isActive(id) else { return nil }
+        guard proxy.loads.contains(id) else { return nil }
         try manager.readHooks(for: &draft, input, options, of: id)
         let serializer = manager.responseSerializer
         let destination = manager.destination
@@ -157,12 +149,12 @@ extension APIManager {
         if draft.destination != destination, case .file(let file) = draft.destination { temporaryFile = file }
         let (base, addition) = (draft, try page.get())
         if let addition { draft.add(addition) }
-        guard proxy.isActive(id), manager.interceptor?.request(manager, shouldLoad: draft.params) != false else {
+        guard proxy.loads.contains(id), manager.interceptor?.request(manager, shouldLoad: draft.params) != false else {
             return nil
         }
         notifiesDelegateOfProgress = options.reportsProgress
-        let (prepared, cookies) = try manager.prepared(service, with: options, as: role)
-        guard proxy.isActive(id) else { return nil }
+        let (prepared, cookies) = try manager.prepare(service, with: options, as: role)
+        guard proxy.loads.contains(id) else { return nil }
         guard try manager.validator?.request(manager, accepts: draft.params) != false else {
             throw APIError(.invalidRequest, reason: "the validator refused the parameters")
         }
@@ -188,12 +180,12 @@ extension APIManager {
         proxy.send(call) { result in self.inScope { self.didFinish(result) } }
     }
 
-    /// Delivers progress from the transport's thread on the main actor; `nil` when no receiver is there.
+    /// Delivers progress from the transport's thread on the main actor.
     private var progressHandler: TransferProgress.Handler? {
         guard notifiesDelegateOfProgress || progress != nil else { return nil }
         return { [proxy, id] progress in
             proxy.delivery.deliver(progress, of: id) { progress in
-                guard proxy.isActive(id) else { return }
+                guard proxy.loads.contains(id) else { return }
                 self.inScope { self.didMake(progress) }
             }
         }
@@ -203,7 +195,7 @@ extension APIManager {
         guard let manager else { return }
         if manager.loads.last == id { manager.progress = progress }
         self.progress?(progress)
-        guard notifiesDelegateOfProgress, proxy.isActive(id) else { return }
+        guard notifiesDelegateOfProgress, proxy.loads.contains(id) else { return }
         manager.delegate?.managerCallAPI(manager, didMake: progress)
     }
 
@@ -211,7 +203,7 @@ extension APIManager {
 
     private func didFinish(_ result: Result<LoadedValue<Manager.Response>, APIError>) {
         var result = result
-        guard proxy.isActive(id), !repeatsPage(insteadOf: &result) else { return }
+        guard proxy.loads.contains(id), !repeatsPage(insteadOf: &result) else { return }
         var response = (try? result.get().response) ?? result.error?.response
         result = result.mapError(ended)
         var outcome = manager.map { self.outcome(of: result, for: $0) } ?? result.map { $0.value as any Sendable }
@@ -230,11 +222,9 @@ extension APIManager {
         end(with: outcome, response: response)
     }
 
-    /// Requests the page of a list again if edits have made its response out of date.
-    ///
-    /// - Returns: Whether it does; the load has not ended then.
+    /// Requests the page of a list again if edits have made its response out of date; the load has not ended then.
     private func repeatsPage<Value>(insteadOf result: inout Result<Value, APIError>) -> Bool {
-        guard let callForPage, proxy.isActive(id), let pager = manager?.pager else { return false }
+        guard let callForPage, proxy.loads.contains(id), let pager = manager?.pager else { return false }
         do throws(APIError) {
             guard let addition = try pager.additionToRepeat(id, after: result.error) else { return false }
             run(callForPage(addition))
@@ -245,7 +235,7 @@ extension APIManager {
         }
     }
 
-    /// Returns how the load ends; a list ends, instead of failing, if the requested page does not exist.
+    /// Ends a list, instead of failing, if the requested page does not exist.
     private func outcome(
         of result: Result<LoadedValue<Manager.Response>, APIError>,
         for manager: Manager
@@ -258,7 +248,6 @@ extension APIManager {
         }
     }
 
-    /// Passes a response to the interceptor, the validator and ``APIManager/reformData(_:)``.
     private func value(
         of result: Result<LoadedValue<Manager.Response>, APIError>,
         for manager: Manager
@@ -293,9 +282,7 @@ extension APIManager {
         error.ended(id, method, path: path, messages: service?.errorMessages)
     }
 
-    private func removeTemporaryFile() {
-        if let temporaryFile { unlink(temporaryFile.path) }
-    }
+    private func removeTemporaryFile() { if let temporaryFile { unlink(temporaryFile.path) } }
 
     /// Records the ending before any callback, each of which may begin or cancel loads of the request.
     private func end(with outcome: Result<any Sendable, APIError>, response: APIResponse?) {
@@ -320,7 +307,6 @@ extension APIManager {
         notify(receiver, of: manager, with: outcome)
     }
 
-    /// Begins the load of a list that follows this one.
     private func begin(_ part: ListPart, after receiver: EndingReceiver, of manager: Manager) {
         let followUp = manager.begin(loading: part, input: nil, receiver: receiver.ofFollowUp)
         // The caller has its response: one that joins the load is the first who wants it.
@@ -347,9 +333,7 @@ extension APIManager {
 }
 
 extension BaseAPIRequest {
-    /// Records how a load ended, before any delegate is notified.
-    ///
-    /// - Returns: What notifies the observer of a list; `nil` for none.
+    /// Returns what notifies the observer of a list.
     fileprivate func record(
         _ result: Result<any Sendable, APIError>,
         of id: RequestID,

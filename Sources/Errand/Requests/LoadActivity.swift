@@ -11,7 +11,6 @@ public enum LoadActivity: Sendable, Equatable {
 }
 
 extension LoadActivity {
-    /// The activity that begins with an event; `nil` where that changes nothing.
     init?(_ kind: APIEvent.Kind) {
         switch kind {
         case .queued: self = .queued
@@ -31,7 +30,7 @@ struct ActivityMonitor: APIMonitor {
     init(of id: RequestID, for request: BaseAPIRequest, in scope: ReloginScope?) {
         deliver = { [weak request, proxy = request.proxy] activity in
             proxy.deliver { [weak request] in
-                guard let request, proxy.isActive(id) else { return }
+                guard let request, proxy.loads.contains(id) else { return }
                 ReloginScope.run(in: scope) { request.load(id, isNow: activity) }
             }
         }

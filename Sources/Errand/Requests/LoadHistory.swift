@@ -1,6 +1,5 @@
 /// What the caller of a load sends, before the hooks of the request change it.
 struct LoadInput: Sendable {
-    /// That of the param source, which is called once for each load.
     static let paramSource = LoadInput(isFromSource: true)
 
     var params: APIParams?
@@ -21,14 +20,12 @@ extension LoadInput {
 
 /// Which loads of a request are the newest, and what ``BaseAPIRequest/loadAgain()`` sends.
 struct LoadHistory {
-    /// The newest loads that have ended, ended with a response, and succeeded.
     private(set) var newestEnding: RequestID?
     private(set) var newestResponse: RequestID?
     private(set) var newestSuccess: RequestID?
-    /// What the newest load that has begun has sent.
     private var newestInput: (id: RequestID, input: LoadInput)?
 
-    /// Returns what to send again after `error`, with the same key unless that is spent; `nil` if there is no load yet.
+    /// The key stays the same unless it is spent.
     func inputAgain(after error: APIError?) -> LoadInput? {
         guard let newestInput else { return nil }
         var input = newestInput.input
@@ -36,13 +33,11 @@ struct LoadHistory {
         return input
     }
 
-    /// Keeps the parameters of a load, unless the param source has begun a newer one.
+    /// The param source may have begun a newer load, whose input stays.
     mutating func keep(_ params: APIParams?, of id: RequestID) {
         if let newestInput, newestInput.id > id { return }
         newestInput = (id, LoadInput(params: params))
     }
-
-    /// Keeps what else a load sends.
     mutating func keep(of id: RequestID, _ change: (inout LoadInput) -> Void) {
         guard var newest = newestInput, newest.id == id else { return }
         change(&newest.input)
@@ -58,14 +53,12 @@ struct LoadHistory {
 
     // An older ending never replaces a newer one of its kind.
 
-    /// Records an ending; returns whether it is the newest one.
     mutating func recordEnding(_ id: RequestID) -> Bool { id.replaceIfNewer(&newestEnding) }
     mutating func recordResponse(_ id: RequestID) -> Bool { id.replaceIfNewer(&newestResponse) }
     mutating func recordSuccess(_ id: RequestID) -> Bool { id.replaceIfNewer(&newestSuccess) }
 }
 
 extension RequestID {
-    /// Returns whether this load is newer than `newest`, which it then becomes.
     fileprivate func replaceIfNewer(_ newest: inout RequestID?) -> Bool {
         if let newest, newest >= self { return false }
         newest = self

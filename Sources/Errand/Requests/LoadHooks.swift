@@ -3,13 +3,11 @@ import Foundation
 // What the hooks of a request return for one load, each read once.
 
 extension BaseAPIRequest {
-    /// The service of a load that begins now.
     var serviceForNewLoad: APIService? {
         let owner = ReloginScope.loginOwner.flatMap { namesProxy && $0.proxy !== proxy ? nil : $0.service }
         return APIService.forNewLoad(service, inheriting: owner, or: proxy.defaultService)
     }
 
-    /// Returns the parameters of a load, and keeps them for ``loadAgain()``.
     func params(from input: LoadInput, of id: RequestID) -> APIParams? {
         let params = input.isFromSource ? paramSource?.params(for: self) : input.params
         history.keep(params, of: id)
@@ -33,7 +31,6 @@ extension BaseAPIRequest {
         draft.form = try form(for: draft, input, of: id)
     }
 
-    /// The parts of an upload, those of ``appendParts(to:)`` first; `nil` if there are none.
     private func form(
         for draft: RequestDraft,
         _ input: LoadInput,
@@ -56,8 +53,8 @@ extension BaseAPIRequest {
         return form
     }
 
-    /// Returns the service with the changes of this request, and the cookies, which a later change of the account leaves.
-    func prepared(
+    /// The jar is read now: a later change of the account does not affect the load.
+    func prepare(
         _ service: APIService?,
         with options: APIRequestOptions,
         as role: LoginRole
@@ -92,7 +89,6 @@ extension BaseAPIRequest {
 }
 
 extension LoginRole {
-    /// The role of a load of `request` that begins now.
     @MainActor init(of request: BaseAPIRequest, for service: APIService?) {
         let isInRelogin = service.map { ReloginScope.covers($0.login) } == true
         self = isInRelogin ? .partOfRelogin : request.isLoginRequest ? .signIn : .none

@@ -2,11 +2,9 @@ import Synchronization
 
 /// What receives the ending of a load.
 enum EndingReceiver {
-    /// The delegate of the request.
     case delegate
-    /// A closure, which is a waiter.
     case closure
-    /// An async call, which is a waiter and throws the error.
+    /// An async call, which throws the error.
     case caller
     /// An async call of a group, which presents one error of its requests.
     case group(APIGroup)
@@ -25,16 +23,13 @@ struct LoadWaiter {
     let id: RequestID
     /// A reference cycle, which the ending of the load removes: a request that nothing else retains is not released before.
     let request: BaseAPIRequest
-    /// What identifies it; `nil` for one that waits until the ending.
+    /// `nil` for one that waits until the ending.
     let caller: AnyObject?
     let ended: @MainActor (Result<any Sendable, APIError>) -> Void
 }
 
 extension BaseAPIRequest {
-    /// Joins a load that runs.
-    ///
-    /// A delegate is notified besides the waiters of the load, and then, as for a closure, its error is presented. A group
-    /// presents the error of a load that an async call has begun.
+    /// For a delegate, and for a closure, the error of the load is presented; a group presents that of one for an async call.
     func join(_ id: RequestID, receiver: EndingReceiver) -> RequestID {
         switch receiver {
         case .delegate: receivers[id] = nil
@@ -45,12 +40,11 @@ extension BaseAPIRequest {
         return id
     }
 
-    /// Removes and returns the receiver of a load.
     func takeReceiver(of id: RequestID) -> EndingReceiver {
         receivers.isEmpty ? .delegate : receivers.removeValue(forKey: id) ?? .delegate
     }
 
-    /// Calls `ended` once with the outcome of a load that has not ended, and retains the request until then.
+    /// Retains the request until the ending.
     func wait(
         for id: RequestID,
         as caller: AnyObject? = nil,
@@ -59,22 +53,20 @@ extension BaseAPIRequest {
         waiters.append(LoadWaiter(id: id, request: self, caller: caller, ended: ended))
     }
 
-    /// Removes a caller that may have left a load, which then does not retain the request for it.
+    /// A load that the caller may have left does not retain the request for it any more.
     func removeWaiters(of caller: AnyObject) {
         guard !waiters.isEmpty else { return }
         waiters.removeAll { $0.caller === caller }
     }
 
-    /// Removes the callers that wait for the ending of a load, in the order of their calls.
+    /// In the order of their calls.
     func takeWaiters(of id: RequestID) -> [LoadWaiter] {
         guard !waiters.isEmpty else { return [] }
         defer { waiters.removeAll { $0.id == id } }
         return waiters.filter { $0.id == id }
     }
 
-    /// Returns how a load ends for one of its callers; cancelling the task leaves the load.
-    ///
-    /// Retains the request until then.
+    /// Retains the request until the ending; cancelling the task leaves the load.
     func ending(
         of id: RequestID,
         for caller: LoadCaller<Result<any Sendable, APIError>>
@@ -84,22 +76,19 @@ extension BaseAPIRequest {
         return await caller.outcome()
     }
 }
-/// An async call that waits for the outcome of a load, which it has begun or joined.
-///
-/// It leaves when its task is cancelled: the load is cancelled only with the last of those who want it.
+/// An async call that waits for a load; it leaves when its task is cancelled, and cancels the load if no other wants it.
 final class LoadCaller<Outcome: Sendable>: Sendable {
     private struct State {
         var id: RequestID
         var hasLeft = false
         var hasEnded = false
         var waiter: CheckedContinuation<Outcome, Never>?
-        /// The outcome, until it is awaited.
         var outcome: Outcome?
     }
 
     private let state: Mutex<State>
     private let proxy: APIProxy
-    // The outcome of a call that leaves a load which others want.
+    // Of a call that leaves a load which others want.
     private let ifLeft: Outcome
 
     init(of id: RequestID, in proxy: APIProxy, ifLeft: Outcome) {
@@ -108,10 +97,8 @@ final class LoadCaller<Outcome: Sendable>: Sendable {
         self.ifLeft = ifLeft
     }
 
-    /// Whether the call has no outcome yet.
     var isWaiting: Bool { state.withLock { !$0.hasEnded } }
 
-    /// Waits for the outcome; cancelling the task leaves the load.
     func outcome() async -> Outcome {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
@@ -126,7 +113,6 @@ final class LoadCaller<Outcome: Sendable>: Sendable {
         }
     }
 
-    /// Ends the call, unless it has ended.
     func end(with outcome: Outcome) {
         let waiter = state.take { state -> CheckedContinuation<Outcome, Never>? in
             guard !state.hasEnded else { return nil }
@@ -137,7 +123,7 @@ final class LoadCaller<Outcome: Sendable>: Sendable {
         waiter?.resume(returning: outcome)
     }
 
-    /// Waits for another load, which this call has begun or joined; leaves it at once if the call has left.
+    /// Waits for another load instead; leaves that at once if the call has left.
     func replace(by id: RequestID) {
         let hasLeft = state.withLock { state in
             state.id = id
@@ -146,7 +132,6 @@ final class LoadCaller<Outcome: Sendable>: Sendable {
         if hasLeft { leave(id) }
     }
 
-    /// Ends the call as cancelled, and the load with it if no other caller and no delegate wants that.
     func leave() {
         let id = state.withLock { state in exchange(&state.hasLeft, with: true) ? nil : state.id }
         if let id { leave(id) }

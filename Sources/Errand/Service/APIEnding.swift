@@ -9,7 +9,6 @@ public enum APIEnding: Sendable {
 }
 
 extension Result where Failure == APIError {
-    /// The ending that this outcome makes.
     var ending: APIEnding {
         switch self {
         case .success: .success

@@ -106,7 +106,6 @@ final class LoginSessions: Sendable {
 
     private let sessions = Mutex<[Key: LoginSession]>([:])
 
-    /// Returns the session of an environment, the same one each time.
     func session(of environment: APIEnvironment) -> LoginSession {
         let key = Key(name: environment.name, origin: environment.baseURL.originText)
         let new = LoginSession()
@@ -119,10 +118,9 @@ final class LoginSessions: Sendable {
 }
 
 extension APIService {
-    /// Returns the service of a load that begins now: `named`, or else the default one.
+    /// In a relogin, the default service has the environment of that.
     ///
-    /// In a relogin of the default service that has the environment of the relogin. In a relogin of another service, whose
-    /// credentials are not for the default one, `inherited` replaces it.
+    /// In a relogin of another service, whose credentials are not for the default one, `inherited` replaces it.
     static func forNewLoad(
         _ named: APIService?,
         inheriting inherited: APIService? = nil,
@@ -136,7 +134,7 @@ extension APIService {
         return service.forNewLoad
     }
 
-    /// The service as a load uses it that begins now: with the changes of its environment.
+    /// With the changes of its environment.
     var forNewLoad: APIService {
         guard let changes = environment.changes else { return self }
         var service = self

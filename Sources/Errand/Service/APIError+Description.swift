@@ -7,13 +7,10 @@ extension APIError: LocalizedError, RedactedDescription {
     /// The type, method and path, status, code and reason.
     public var description: String {
         let request = path.map { path in "\(method.map { "\($0) " } ?? "")\(path)" }
-        let parts = [
-            request, status.map { "HTTP \($0)" }, code.map { "code \($0)" }, loggedReason,
-        ]
+        let parts = [request, status.map { "HTTP \($0)" }, code.map { "code \($0)" }, loggedReason]
         return ([type.rawValue] + parts.compactMap { $0 }).joined(separator: ", ")
     }
 
-    /// The reason with the type of an error of the app below this one, or what may be logged of the error below.
     var loggedReason: String? {
         guard let reason else { return underlying?.reasonForLog }
         return underlying.flatMap(\.foreignType).map { "\(reason) (\($0))" } ?? reason
@@ -21,7 +18,7 @@ extension APIError: LocalizedError, RedactedDescription {
 }
 
 extension Error {
-    /// What may be logged of an error that this library did not make: never its text, which may quote a body.
+    /// Never the text of an error that this library did not make: it may quote a body.
     fileprivate var reasonForLog: String {
         switch self {
         case let error as TransportError: error.reason
@@ -31,7 +28,7 @@ extension Error {
         }
     }
 
-    /// The type of an error that this library did not make; `nil` for one that it has read into the reason.
+    /// `nil` for an error that this library has read into the reason.
     fileprivate var foreignType: String? {
         self is TransportError || self is APIError || self is DecodingError ? nil : "\(Swift.type(of: self))"
     }
@@ -54,7 +51,7 @@ extension DecodingError {
         return keys.map(name).joined(separator: ".")
     }
 
-    /// The type as JSON has it: decoders report the containers of Swift.
+    /// As JSON has it: decoders report the containers of Swift.
     private static func name(of type: any Any.Type) -> String {
         switch type {
         case is [String: Any].Type: "object"

@@ -55,8 +55,6 @@ public struct APIError: Error, Sendable {
     /// When the phases of the last request began and ended; `nil` if nothing was sent, or measured.
     public var timings: ExchangeTimings? { response?.timings ?? (underlying as? TransportError)?.timings }
 
-    /// Creates the error of a request that is not sent, because it is for another origin than those that are allowed.
-    ///
     /// The text names the origins, because nothing is wrong with a connection.
     init(refusing url: URL, allowed: [URL], reason: String) {
         self.init(.security, reason: reason)
@@ -64,7 +62,6 @@ public struct APIError: Error, Sendable {
         details.message = "The request to \(url.originText) was not sent: only \(origins) is allowed."
     }
 
-    /// Creates the error of a load that a server has refused.
     init(_ type: APIErrorType, failure: ServerFailure, response: APIResponse) {
         self.type = type
         details = Details(
@@ -108,17 +105,15 @@ extension APIError {
         )
     }
 
-    /// This error as the ending of a load: with its ID, method and path, and with the text that `messages` have for it, unless an
-    /// app has made it with a message.
+    /// This error as the ending of a load, with the text that `messages` have for it.
     func ended(_ id: RequestID, _ method: HTTPMethod, path: String, messages: ErrorMessages?) -> APIError {
-        var error = self
-        error.details.requestID = id
-        (error.details.method, error.details.path) = (method, URLRedaction.path(path))
-        error.details.isOfStatus = false
-        return error.worded(by: messages)
+        with {
+            ($0.requestID, $0.method, $0.path) = (id, method, URLRedaction.path(path))
+            $0.isOfStatus = false
+        }.worded(by: messages)
     }
 
-    /// This error with the text that `messages` have for it, unless it has one of the app or of other messages.
+    /// Keeps a text of the app or of other messages.
     func worded(by messages: ErrorMessages?) -> APIError {
         guard let messages, !details.isWorded else { return self }
         var error = self
@@ -134,47 +129,39 @@ extension APIError {
         return error
     }
 
-    /// This error, with the response that it is about, unless it has one.
     func withResponse(ifMissing response: APIResponse) -> APIError {
-        var error = self
-        error.details.response = self.response ?? response
-        return error
+        with { $0.response = $0.response ?? response }
     }
 
-    /// This error with another response.
     func withResponse(_ response: APIResponse) -> APIError {
-        var error = self
-        error.details.response = response
-        return error
+        with { $0.response = response }
     }
 
-    /// This error as that of a load, with the number of its try, and for the first one its time in the queue, in its timings, if it
-    /// has any.
-    func belonging(to id: RequestID, attempt: Int, queueTime: Duration?) -> APIError {
-        var error = self
-        if let response { error.details.response = response.belonging(to: id, attempt: attempt, queueTime: queueTime) }
-        guard var cause = underlying as? TransportError, let timings = cause.timings else { return error }
-        cause.timings = timings.numbered(attempt: attempt, queueTime: queueTime)
-        error.details.underlying = cause
-        return error
+    /// This error as that of a load; its timings have the number of the try, and for the first one the time in the queue.
+    func withLoad(_ id: RequestID, attempt: Int, queueTime: Duration?) -> APIError {
+        with {
+            $0.response = $0.response?.withLoad(id, attempt: attempt, queueTime: queueTime)
+            guard var cause = $0.underlying as? TransportError, let timings = cause.timings else { return }
+            cause.timings = timings.withAttempt(attempt, queueTime: queueTime)
+            $0.underlying = cause
+        }
     }
 
-    /// The response to a load that has failed for its status alone; forgotten at the ending, since an app may throw the error
-    /// in another load.
+    /// `nil` unless a load has failed for its status alone; forgotten at the ending, since an app may throw the error in another.
     var responseOfStatus: APIResponse? { details.isOfStatus ? response : nil }
 
-    /// This error, with what is known of `cause`.
     func caused(by cause: APIError) -> APIError {
+        with { ($0.reason, $0.underlying) = (cause.reason, cause.underlying) }
+    }
+
+    private func with(_ change: (inout Details) -> Void) -> APIError {
         var error = self
-        var details = error.details
-        (details.reason, details.underlying) = (cause.reason, cause.underlying)
-        error.details = details
+        change(&error.details)
         return error
     }
 }
 
 extension APIError {
-    /// Creates the error of a load from that of a transport.
     init(_ error: TransportError) {
         self.init(error.kind.errorType, reason: error.reason, underlying: error)
     }

@@ -40,7 +40,6 @@ public struct APIResponse: Sendable {
     ///
     /// A temporary file in the same folder until the load succeeds, which then replaces the named one.
     public var file: URL? { contents.file?.url }
-    /// The location of ``file``, for a value that names it.
     var fileLocation: FileLocation? { contents.file }
     /// The URLs that redirected, in their order.
     public var redirects: [URL] { contents.redirects }
@@ -79,69 +78,57 @@ public struct APIResponse: Sendable {
         )
     }
 
-    /// Creates the response to a load; `nil` for several that share its exchange.
+    /// `id` is `nil` for several loads that share an exchange.
     init(_ response: HTTPResponse, to id: RequestID?, url: URL, redirects: [URL], duration: Duration) {
         self.init(response, url: url, redirects: redirects, duration: duration)
         contents.requestID = id
     }
 
-    /// This response with the code and message that were read in it.
     func withStatement(_ statement: ServerFailure?) -> APIResponse {
         guard statement != nil || contents.statement != nil else { return self }
-        var response = self
-        response.contents.statement = statement
-        return response
+        return with { $0.statement = statement }
     }
-
-    /// This response with the code and message of `other`.
     func withStatement(of other: APIResponse) -> APIResponse { withStatement(other.contents.statement) }
 
-    /// This response as that of a load, with the number of its try, and for the first one its time in the queue, in its timings, if
-    /// it has any.
+    /// This response as that of a load; its timings have the number of the try, and for the first one the time in the queue.
     ///
     /// Unchanged if it is that of another load, as in an error that an app throws once more.
-    func belonging(to id: RequestID, attempt: Int, queueTime: Duration?) -> APIResponse {
+    func withLoad(_ id: RequestID, attempt: Int, queueTime: Duration?) -> APIResponse {
         guard requestID == nil || requestID == id else { return self }
         // A copy costs more than the rest.
         if requestID == id, timings == nil { return self }
-        var response = self
-        response.contents.requestID = id
-        response.contents.timings = timings?.numbered(attempt: attempt, queueTime: queueTime)
-        return response
+        return with {
+            $0.requestID = id
+            $0.timings = $0.timings?.withAttempt(attempt, queueTime: queueTime)
+        }
     }
 
-    /// This response with its body elsewhere.
     func withContent(body: Data = Data(), file: FileLocation? = nil) -> APIResponse {
-        var response = self
-        (response.contents.body, response.contents.file) = (body, file)
-        return response
+        with { ($0.body, $0.file) = (body, file) }
     }
 
-    /// This response without its file.
+    private func with(_ change: (inout Contents) -> Void) -> APIResponse {
+        var response = self
+        change(&response.contents)
+        return response
+    }
     var withoutFile: APIResponse { file == nil ? self : withContent(body: body) }
 
-    /// This response with the location of the same file in `other`, from which an adapter has made it.
+    /// An adapter has made this response from `other`, which has the location of the same file.
     func withFile(of other: APIResponse) -> APIResponse {
         guard let file, file == other.file, fileLocation !== other.fileLocation else { return self }
-        var response = self
-        response.contents.file = other.fileLocation
-        return response
+        return with { $0.file = other.fileLocation }
     }
 
     /// The body decoded as UTF-8, with U+FFFD for invalid bytes.
-    public var text: String {
-        String(decoding: body, as: UTF8.self)
-    }
+    public var text: String { String(decoding: body, as: UTF8.self) }
 
     /// Whether the status is 2xx.
     public var isSuccess: Bool { (200..<300).contains(status) }
 
-    /// Whether the `Content-Type` is JSON: `application/json` or a type that ends in `+json`.
     var isJSON: Bool {
         hasMediaType { $0.equalsIgnoringCase("application/json") || $0.suffix(5).equalsIgnoringCase("+json") }
     }
-
-    /// Whether the `Content-Type` is that of problem details in JSON (RFC 9457).
     var isProblem: Bool { hasMediaType { $0.equalsIgnoringCase("application/problem+json") } }
 
     private func hasMediaType(_ matches: (Substring.UTF8View) -> Bool) -> Bool {
@@ -159,7 +146,6 @@ extension APIResponse: RedactedDescription {
 ///
 /// It is beside its target until the load succeeds, which moves it.
 final class FileLocation: Sendable {
-    /// The URL of the file when its load has succeeded.
     let target: URL
     private let current: Mutex<URL>
 
@@ -168,11 +154,7 @@ final class FileLocation: Sendable {
         current = Mutex(url)
     }
 
-    /// The URL of the file now.
     var url: URL { current.withLock(\.self) }
 
-    /// Records that the file has been moved to its target.
-    func didMove() {
-        current.withLock { $0 = target }
-    }
+    func didMove() { current.withLock { $0 = target } }
 }

@@ -68,9 +68,7 @@ public struct APIService: Sendable {
         get { contents.environment.baseURL }
         set { contents.environment.baseURL = newValue }
     }
-    /// What the proxy's limits for a host apply to.
     var queueHost: String { base.queueHost }
-    /// The base URL, in parts.
     var base: BaseURL { contents.base }
     /// Header lines of every request; `nil`, the default, adds none.
     ///
@@ -236,9 +234,7 @@ public struct APIService: Sendable {
         get { contents.customDecoder }
         set { contents.customDecoder = newValue }
     }
-    /// The login of the ``environment``, which copies of the service share.
     var login: LoginSession { contents.login }
-    /// The logins of all environments.
     var logins: LoginSessions { contents.logins }
     let retryBudget = RetryBudget()
     /// What the requests of its relogin inherit; `nil` unless it is the service of a load.
@@ -248,14 +244,10 @@ public struct APIService: Sendable {
     /// Creates a service with its defaults, whose properties can then be set.
     ///
     /// - Parameter baseURL: An absolute `http` or `https` URL.
-    public init(baseURL: URL) {
-        self.init(environment: APIEnvironment("", baseURL: baseURL))
-    }
+    public init(baseURL: URL) { self.init(environment: APIEnvironment("", baseURL: baseURL)) }
 
     /// Creates a service with its defaults in an environment, which can be changed while the app runs.
-    public init(environment: APIEnvironment) {
-        contents = Contents(environment: environment)
-    }
+    public init(environment: APIEnvironment) { contents = Contents(environment: environment) }
 }
 
 extension APIService: RedactedDescription {

@@ -2,13 +2,11 @@ import Foundation
 
 /// The base URL of a service, which is split once and not for each request.
 struct BaseURL: Sendable {
-    /// What the limits for a host apply to.
     let queueHost: String
-    /// The URL before its query, without slashes at the end.
+    /// Before the query, without slashes at the end.
     private let prefix: String
-    /// The query, which precedes that of a request; empty if there is none.
+    /// Precedes the query of a request.
     private let query: String
-    /// Whether requests can be sent to it.
     fileprivate let hasHost: Bool
 
     init(_ url: URL) {
@@ -22,9 +20,7 @@ struct BaseURL: Sendable {
         queueHost = url.queueHost
     }
 
-    /// Returns the URL of an encoded path, which may have a query, with an encoded query added.
-    ///
-    /// - Returns: `nil` when that is not a URL.
+    /// The path and the query are encoded; the path may have a query itself.
     func appending(path: String, query: String) -> URL? {
         var text = prefix
         text.reserveCapacity(prefix.utf8.count + path.utf8.count + self.query.utf8.count + query.utf8.count + 3)
@@ -41,9 +37,6 @@ struct BaseURL: Sendable {
 }
 
 extension APIService {
-    /// The URL of an encoded path and query below ``baseURL``.
-    ///
-    /// - Throws: `invalidRequest`.
     func url(path: String, query: String) throws(APIError) -> URL {
         guard base.hasHost else {
             let reason = "the service's base URL has no host; a base URL is like https://api.example.com/v1"

@@ -38,25 +38,24 @@ public struct Envelope: Sendable, Hashable {
 }
 
 extension Envelope {
-    /// The key of the value that decides about success; `nil` if nothing does.
     var decisiveKey: String? { successKey ?? codeKey }
 
-    /// Returns whether the value under ``decisiveKey`` means success.
     func isSuccess(_ value: ServerCode) -> Bool {
         // Most services have one such code, which needs no hash.
         successCodes.first == value || successCodes.contains(value) || successKey != nil && value == true
     }
 
-    /// Whether responses are decoded as a whole, whatever they are.
     var isWholeBody: Bool { decisiveKey == nil && dataKey == nil }
 }
 
 /// What an envelope contains besides its data.
-struct EnvelopeHead: DecodableWithConfiguration, Sendable {
+struct EnvelopeHead: Sendable {
     let statement: ServerFailure
-    /// Whether the code means success; `nil` if there is not a code where there should be one.
+    /// `nil` if there is not a code where there should be one.
     let isSuccess: Bool?
+}
 
+extension EnvelopeHead: DecodableWithConfiguration {
     /// Reads as much as there is.
     init(from decoder: any Decoder, configuration envelope: Envelope) throws {
         let container = try decoder.container(keyedBy: EnvelopeKey.self)
@@ -69,14 +68,7 @@ struct EnvelopeHead: DecodableWithConfiguration, Sendable {
         }
     }
 
-    private init(statement: ServerFailure, isSuccess: Bool?) {
-        self.statement = statement
-        self.isSuccess = isSuccess
-    }
-
-    /// Reads code and message.
-    ///
-    /// - Throws: `DecodingError` when the value that decides about success is missing or is not a code.
+    /// Throws when the value that decides about success is missing or is not a code.
     fileprivate init(in container: KeyedDecodingContainer<EnvelopeKey>, of envelope: Envelope) throws {
         let decisive = try envelope.decisiveKey.map(container.code)
         let code = envelope.successKey == nil ? decisive : envelope.codeKey.flatMap { try? container.code(at: $0) }
@@ -122,9 +114,7 @@ enum EnvelopeContent<Value: Decodable>: DecodableWithConfiguration {
 }
 
 extension KeyedDecodingContainer<EnvelopeKey> {
-    /// Returns the member at a path: the object that has it, and its key there; `nil` if there is none.
-    ///
-    /// - Throws: `DecodingError` when the path leads through a value that is not an object.
+    /// Returns the object that has the member, and its key there; throws when the path leads through another value.
     fileprivate func member(at path: String) throws -> (KeyedDecodingContainer, EnvelopeKey)? {
         let whole = key(path)
         if contains(whole) { return (self, whole) }
@@ -140,7 +130,7 @@ extension KeyedDecodingContainer<EnvelopeKey> {
         return container.contains(key) ? (container, key) : nil
     }
 
-    /// Returns the key as it is, or in camel case where the decoder's strategy has converted the names.
+    /// Returns the key in camel case where the decoder's strategy has converted the names.
     private func key(_ name: String) -> EnvelopeKey {
         let key = EnvelopeKey(name)
         guard name.utf8.contains(UInt8(ascii: "_")), !contains(key) else { return key }

@@ -27,14 +27,7 @@ public struct ErrorMessages: Sendable {
         (self.byCode, self.byStatus, self.byType, self.localize) = (byCode, byStatus, byType, localize)
     }
 
-    /// Returns the text for an error, before ``localize``; `standard` if there is none.
-    func message(
-        for type: APIErrorType,
-        status: Int?,
-        code: ServerCode?,
-        server: String?,
-        standard: String
-    ) -> String {
+    func message(for type: APIErrorType, status: Int?, code: ServerCode?, server: String?, standard: String) -> String {
         // Some servers send an empty message along; a blank alert is of no use.
         let server = server.flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 }
         if let text = code.flatMap({ byCode[$0] }) { return text }

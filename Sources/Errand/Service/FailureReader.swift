@@ -13,7 +13,6 @@ public struct FailureReader: Sendable {
         let read: @Sendable (APIResponse) throws -> ServerFailure?
     }
 
-    // Used in turn.
     private let readers: [Reader]
 
     /// Creates a reader.
@@ -27,9 +26,7 @@ public struct FailureReader: Sendable {
         readers = [Reader(readsSuccess: readsSuccess, read: read)]
     }
 
-    private init(_ readers: [Reader]) {
-        self.readers = readers
-    }
+    private init(_ readers: [Reader]) { self.readers = readers }
 
     /// Returns the failure in `response`, whatever its status; `nil` if there is none that this reader recognizes.
     ///
@@ -38,7 +35,7 @@ public struct FailureReader: Sendable {
         first(in: response) { _ in true }
     }
 
-    /// Returns the failure in `response`; a 2xx response is only read by readers that do so.
+    /// Passes a 2xx response only to readers that read those.
     func refusal(in response: APIResponse) -> ServerFailure? {
         first(in: response) { $0.readsSuccess || !response.isSuccess }
     }
@@ -55,7 +52,7 @@ public struct FailureReader: Sendable {
         FailureReader(readers + other.readers)
     }
 
-    /// A reader that never finds an expired login.
+    /// Never finds an expired login.
     var ofLoginRequest: FailureReader {
         FailureReader(
             readers.map { reader in
@@ -120,7 +117,6 @@ extension FailureReader {
 }
 
 extension JSONValue {
-    /// Returns the value at a path of names and indices; `nil` if there is none.
     fileprivate func member(at path: String) -> JSONValue? {
         path.split(separator: ".").reduce(self) { value, name in
             value?[String(name)] ?? Int(name).flatMap { value?[$0] }

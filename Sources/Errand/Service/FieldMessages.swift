@@ -1,20 +1,17 @@
 /// The messages of a server for the fields of a form, from JSON such as `{"name":["…"],"items":[{"price":["…"]}]}`.
 struct FieldMessages {
-    /// The name that Django REST framework gives to messages about the whole form.
+    /// As Django REST framework names messages about the whole form.
     private static let wholeForm = "non_field_errors"
     /// The messages after these, and those with a longer path, are ignored: a response could make them fill the memory.
     private static let (maxMessages, maxPathBytes) = (1_000, 256)
 
-    /// The messages by path; those of a text or a list without a name are under `non_field_errors`.
+    /// By path; those of a text or a list without a name are under `non_field_errors`.
     private(set) var byField: [String: [String]] = [:]
     private var count = 0
 
-    init(_ json: JSONValue) {
-        add(json, at: "")
-    }
+    init(_ json: JSONValue) { add(json, at: "") }
 
-    /// Creates those of the `errors` of problem details: an object, or an array as in RFC 9457 section 3, whose elements have a
-    /// `detail` and a `pointer` such as `#/items/0/name`.
+    /// From problem details: an object, or an array as in RFC 9457 section 3, whose elements have a `detail` and a `pointer`.
     init(errors json: JSONValue?) {
         if case .object? = json { add(json ?? .null, at: "") }
         guard case .array(let errors)? = json else { return }
@@ -25,7 +22,7 @@ struct FieldMessages {
         }
     }
 
-    /// All messages: those of the whole form, then those of the fields by name, each in a line.
+    /// First the messages of the whole form, then those of the fields by name, each in a line.
     var text: String {
         let fields = byField.keys.filter { $0 != Self.wholeForm }.sorted()
         let lines = fields.flatMap { field in (byField[field] ?? []).map { "\(field): \($0)" } }

@@ -1,7 +1,7 @@
 // Which refusals mean that the login has expired.
 
 extension APIService {
-    /// Returns the type of the error for a refusal, which is `type` where neither the app nor the failure has another one.
+    /// Returns `type` where neither the app nor the failure has another one.
     func errorType(of failure: ServerFailure, as type: APIErrorType, in response: APIResponse) -> APIErrorType {
         let ownType = failure.type == .cancelled ? nil : failure.type
         return switch isLoginExpired?(response.withStatement(failure)) {
@@ -11,7 +11,6 @@ extension APIService {
         }
     }
 
-    /// Returns whether the status or the code of a failure is one of an expired login.
     private func isExpiry(_ failure: ServerFailure, _ type: APIErrorType, in response: APIResponse) -> Bool {
         if type == .http, loginExpiredStatuses.contains(response.status) { return true }
         return failure.code.map { envelope?.loginExpiredCodes.contains($0) == true } == true

@@ -11,47 +11,36 @@ final class LoginSession: Sendable {
 
     private let state = Mutex(LoginState())
 
-    /// The number of loads that wait for the running relogin.
     var waiterCount: Int { state.withLock(\.waiters.count) }
-
-    /// The current generation, whether a relogin runs or not.
     var generation: Int { state.withLock(\.generation) }
 
-    /// The generation to send in; `nil` while a relogin runs.
+    /// `nil` while a relogin runs.
     var currentGeneration: Int? { state.withLock { $0.isRunning ? nil : $0.generation } }
-
-    /// The login to send with, whether a relogin runs or not.
     var current: SentLogin { state.withLock(\.current) }
 
-    /// The login to send with; `nil` while a relogin runs, and when the renewal date has come.
+    /// `nil` while a relogin runs, and when the renewal date has come.
     func current(by clock: any APIClock) -> SentLogin? {
         let (login, dueDate) = state.withLock { ($0.isRunning ? nil : $0.current, $0.dueDate) }
         guard let dueDate, dueDate <= clock.date else { return login }
         return nil
     }
 
-    /// Whether a login is still the newest one, and no relogin runs.
     func isCurrent(_ login: SentLogin) -> Bool { currentGeneration == login.generation }
 
-    /// Returns why a load that has queued during the last relogin fails without being sent; `nil` if that has not failed.
+    /// Returns why a load that has queued during the last relogin fails without being sent.
     func refusal(of id: RequestID) -> APIError? { state.withLock { $0.refusal(of: id) } }
 
-    /// Records that a load has succeeded with a login.
     func didSucceed(with login: SentLogin) {
         if !login.isProven { state.withLock { $0.didSucceed(in: login.generation) } }
     }
 
-    /// Reads and records the handler's ``ReloginHandler/loginRenewalDate``.
     @MainActor func readRenewalDate(for service: APIService) {
         guard let handler = service.reloginHandler else { return }
         let date = EnvironmentScope.$current.withValue(service.environment) { handler.loginRenewalDate }
-        state.withLock { $0.setRenewalDate(date) }
+        state.withLock { $0.renewalDate = date }
     }
 
     /// Returns the generation to send in, once no relogin runs; starts one if the renewal date has come.
-    ///
-    /// - Throws: `loginExpired` when a relogin that a refused load needs has failed, `cancelled` when the calling task was
-    ///   cancelled.
     func ready(
         _ id: RequestID,
         _ place: (any LoginPlace)? = nil,
@@ -70,8 +59,6 @@ final class LoginSession: Sendable {
     }
 
     /// Returns once a relogin has ended after `generation`; starts one if necessary.
-    ///
-    /// - Throws: `loginExpired` when it failed, `cancelled` when the calling task was cancelled or the session ended.
     func renew(
         _ id: RequestID,
         _ place: (any LoginPlace)? = nil,
@@ -95,8 +82,8 @@ final class LoginSession: Sendable {
         try await wait(id, place) { if let newRun { start(newRun, of: service, clock: clock) } }.get()
     }
 
-    /// Returns whether a load that was refused with a login needs a relogin: not if there is a newer login, or if another load
-    /// needs the relogin that runs; `nil` if it needs one that it may not start.
+    /// Returns whether a refused load needs a relogin: not if there is a newer login, or if another load needs the relogin that
+    /// runs; `nil` if it needs one that it may not start.
     func join(_ login: SentLogin, mayNeedLogin: Bool) -> Bool? {
         let isElsewhere = state.withLock { state in
             state.generation != login.generation && !state.isUndecided || state.isNeeded && !mayNeedLogin
@@ -105,21 +92,16 @@ final class LoginSession: Sendable {
         return mayNeedLogin ? true : nil
     }
 
-    /// Begins a new session: a running relogin no longer counts, and its waiters end as cancelled.
+    /// A running relogin no longer counts, and its waiters end as cancelled.
     func startNewSession() {
         let (closed, _) = state.take { ($0.close(), $0.reset()) }
         closed.work?.cancel()
         resume(closed, returning: .failure(APIError(.cancelled)))
     }
 
-    /// Records that a login request outside of relogins has succeeded.
-    func didSignIn() {
-        state.take { $0.didSignIn() }
-    }
+    func didSignIn() { state.take { $0.didSignIn() } }
 
-    /// Waits for the relogin that runs.
-    ///
-    /// `start` starts it, where this load has opened it: not before the load waits, because it may end at once.
+    /// `start` starts the relogin that this load has opened: not before the load waits, because it may end at once.
     private func wait(
         _ id: RequestID,
         _ place: (any LoginPlace)?,
@@ -165,7 +147,7 @@ final class LoginSession: Sendable {
         }
     }
 
-    /// Calls the handler when it has returned from all earlier calls, so that no late one overwrites newer credentials.
+    /// Waits for the handler to return from all earlier calls, so that no late one overwrites newer credentials.
     ///
     /// A handler that never returns keeps the next relogin waiting until the deadline of that relogin.
     private func relogin(run: Int, of service: APIService, clock: any APIClock) async -> Outcome {
@@ -199,7 +181,12 @@ final class LoginSession: Sendable {
         guard state.withLock({ $0.begin(run) }) else { return .failure(APIError(.cancelled)) }
         guard state.withLock({ $0.mayStart(run, at: uptime) }) else { return .failure(tooManyLogins(service)) }
         do {
-            let renewalDate = try await renewalDate(afterReloginOf: handler, service)
+            let scope = ReloginScope(of: service)
+            defer { scope.end() }
+            let renewalDate = try await EnvironmentScope.$current.withValue(service.environment) {
+                try await ReloginScope.$current.withValue(scope) { try await handler.relogin() }
+                return handler.loginRenewalDate
+            }
             let now = clock.date
             state.withLock { $0.didRenew(run, to: renewalDate, at: now) }
             return .success(())
@@ -208,8 +195,6 @@ final class LoginSession: Sendable {
         }
     }
 
-    /// Returns the error of the loads that wait for a relogin that has thrown `error`.
-    ///
     /// Without a response of the server, the login may still be valid.
     private static func failure(causedBy error: any Error, of service: APIService) -> APIError {
         guard let error = error as? APIError, error.leavesLoginUndecided else {
@@ -220,19 +205,6 @@ final class LoginSession: Sendable {
         return APIError(error.type, reason: reason, underlying: error)
     }
 
-    /// Returns the next renewal date when the handler has a new login.
-    @MainActor private func renewalDate(
-        afterReloginOf handler: any ReloginHandler,
-        _ service: APIService
-    ) async throws -> Date? {
-        let scope = ReloginScope(of: service)
-        defer { scope.end() }
-        return try await EnvironmentScope.$current.withValue(service.environment) {
-            try await ReloginScope.$current.withValue(scope) { try await handler.relogin() }
-            return handler.loginRenewalDate
-        }
-    }
-
     private func tooManyLogins(_ service: APIService) -> APIError {
         // Loads that are refused while the login server cannot be reached are no reason to end the session.
         if let error = state.withLock({ $0.isUndecided ? $0.outcome.error : nil }) { return error }
@@ -240,7 +212,7 @@ final class LoginSession: Sendable {
         return APIError(.loginExpired, reason: "\(limit) did not help")
     }
 
-    /// Ends a relogin, unless it has ended; the handler is notified of an expired session before the waiters are.
+    /// Notifies the handler of an expired session before the waiters.
     private func finish(_ run: Int, of service: APIService, with outcome: Outcome) async {
         if case .failure(let error) = outcome, error.isOfCancelledLogin, isDropped(run) { return }
         // The user may have signed in meanwhile.
@@ -266,7 +238,7 @@ final class LoginSession: Sendable {
         }
     }
 
-    /// Resumes loads, which return to the queue in its order before the first of them goes on.
+    /// Returns all loads to the queue in its order before the first of them goes on.
     private func resume(_ closed: LoginState.Closed, returning outcome: Outcome = .success(())) {
         let waiters = closed.waiters.sorted()
         if case .success = outcome { for waiter in waiters { waiter.place?.reserve() } }
@@ -296,7 +268,6 @@ final class LoginSession: Sendable {
 }
 
 extension APIError {
-    /// Whether the login failed because it was cancelled.
     fileprivate var isOfCancelledLogin: Bool {
         underlying is CancellationError || (underlying as? APIError)?.type == .cancelled
     }

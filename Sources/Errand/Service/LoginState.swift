@@ -26,36 +26,31 @@ struct LoginState {
     private(set) var generation = 0
     /// How the relogin before ``generation`` ended.
     private(set) var outcome: LoginSession.Outcome = .success(())
-    /// The newest load when ``outcome`` was set.
     private var newestAtOutcome = RequestID.newest
     /// Whether a load has succeeded with the login of ``generation``.
     private(set) var isProven = false
     var waiters: [RequestID: LoginWaiter] = [:]
-    /// The waiters that have no place in the queue yet.
+    /// Those without a place in the queue yet.
     var unplacedWaiters: Set<RequestID> = []
-    /// The waiters that have not been sent, because they began during the relogin.
+    /// Those that have not been sent, because they began during the relogin.
     var unsentWaiters: Set<RequestID> = []
     /// The relogins that wait until the handler returns from an earlier one.
     var turns: [Int: CheckedContinuation<Bool, Never>] = [:]
-    /// Whether `sessionDidExpire` has been called for the session.
     var hasSessionExpired = false
     private var run: Run?
     private var lastRun = 0
     private var isHandlerBusy = false
     private var limit = LoginLimit()
-    private var renewalDate: Date?
+    var renewalDate: Date?
     /// Renewal dates up to this one begin no further relogin.
     private var spentUntil: Date?
 
     var isRunning: Bool { run != nil }
-
-    /// The login that a load is sent with now.
     var current: SentLogin { SentLogin(generation: generation, isProven: isProven) }
 
     /// Whether a relogin runs that a refused load has needed.
     var isNeeded: Bool { run.map { $0.earlyStart == nil } ?? false }
 
-    /// Records that a load has succeeded.
     mutating func didSucceed(in generation: Int) {
         if generation == self.generation { isProven = true }
     }
@@ -70,9 +65,8 @@ struct LoginState {
 
     /// What a load does that was refused with a login of some generation.
     enum Step {
-        /// Wait for the relogin that runs.
         case wait
-        /// Nothing: a relogin since then has ended like this.
+        /// A relogin since then has ended like this.
         case ended(LoginSession.Outcome)
         /// Hold its lane, and open a relogin.
         case open
@@ -80,7 +74,7 @@ struct LoginState {
         case opened(Int)
     }
 
-    /// Returns the step of a refused load, which opens a relogin only if that is necessary and the lane of its place is held.
+    /// Opens a relogin only if the lane of the place is held.
     mutating func step(after generation: Int, for place: (any LoginPlace)?, isHeld: Bool) -> Step {
         guard !isRunning else {
             if self.generation == generation { requireRun() }
@@ -91,14 +85,13 @@ struct LoginState {
         return isHeld ? .opened(open(place)) : .open
     }
 
-    /// Begins a relogin and returns its number; `holder` holds the loads with the same login in the queue until it is closed.
+    /// `holder` holds the loads with the same login in the queue until the relogin is closed.
     mutating func open(earlyStart: Date? = nil, _ holder: (any LoginPlace)?) -> Int {
         lastRun += 1
         run = Run(number: lastRun, earlyStart: earlyStart, holder: holder)
         return lastRun
     }
 
-    /// Ends a relogin.
     mutating func close() -> Closed {
         (unsentWaiters, unplacedWaiters) = ([], [])
         let run = exchange(&self.run, with: nil)
@@ -106,10 +99,8 @@ struct LoginState {
         return Closed(work: run?.work, waiters: waiters, holder: run?.holder)
     }
 
-    /// Records that a login request outside of relogins has succeeded: there is a session that can expire, and neither the
-    /// outcome of an earlier relogin nor the failure of one that is under way applies to it.
-    ///
-    /// - Returns: The former outcome.
+    /// There is a session that can expire: neither the outcome of an earlier relogin nor the failure of one that is under way
+    /// applies to it.
     mutating func didSignIn() -> LoginSession.Outcome {
         hasSessionExpired = false
         run?.hasSignedIn = true
@@ -117,9 +108,6 @@ struct LoginState {
         return exchange(&outcome, with: .success(()))
     }
 
-    /// Resets the session with all its relogins.
-    ///
-    /// - Returns: The former outcome.
     mutating func reset() -> LoginSession.Outcome {
         nextGeneration()
         hasSessionExpired = false
@@ -128,8 +116,7 @@ struct LoginState {
         return exchange(&outcome, with: .success(()))
     }
 
-    /// Ends a relogin that has succeeded when all of its waiters have a place in the queue; until then, returns those that need
-    /// one.
+    /// Ends a relogin when all of its waiters have a place in the queue; until then, returns those that need one.
     mutating func closePlaced(_ number: Int) -> (closed: Closed, unplaced: [LoginWaiter]) {
         guard isCurrent(number) else { return (Closed(), []) }
         let unplaced = unplacedWaiters.compactMap { waiters[$0] }
@@ -137,17 +124,10 @@ struct LoginState {
         return unplaced.isEmpty ? (close(), []) : (Closed(), unplaced)
     }
 
-    /// Returns why a load that has waited in the queue for the last relogin fails without being sent.
-    func refusal(of id: RequestID) -> APIError? {
-        id <= newestAtOutcome ? outcome.error : nil
-    }
-
+    func refusal(of id: RequestID) -> APIError? { id <= newestAtOutcome ? outcome.error : nil }
     func isCurrent(_ number: Int) -> Bool { run?.number == number }
-
-    /// Whether a login request has succeeded since a relogin has begun, which is under way.
     func hasSignedIn(since number: Int) -> Bool { isCurrent(number) && run?.hasSignedIn == true }
 
-    /// Takes the handler for a relogin, unless it has not returned from an earlier one.
     mutating func takeHandler() -> Bool {
         defer { isHandlerBusy = true }
         return !isHandlerBusy
@@ -160,14 +140,13 @@ struct LoginState {
         return next
     }
 
-    /// Returns whether the handler may be called for a relogin: it is the current one and has no outcome.
+    /// Returns whether the relogin is the current one and has no outcome, so that the handler may be called for it.
     mutating func begin(_ number: Int) -> Bool {
         guard isCurrent(number), run?.hasOutcome == false else { return false }
         run?.hasBegun = true
         return true
     }
 
-    /// Why a relogin has passed its deadline.
     var delay: String {
         guard run?.hasBegun == true else { return "the relogin took too long: the one before has not returned" }
         guard !unsentWaiters.isEmpty else { return "the relogin took too long" }
@@ -175,7 +154,7 @@ struct LoginState {
             + "but begins in a detached task, must have isLoginRequest"
     }
 
-    /// Counts a login that refused loads need, unless there were too many recently.
+    /// Counts a login that refused loads need; returns whether there were not too many recently.
     mutating func mayStart(_ number: Int, at uptime: Duration) -> Bool {
         if isCurrent(number), run?.earlyStart != nil { return true }
         guard limit.addStart(at: uptime) else { return false }
@@ -189,13 +168,8 @@ struct LoginState {
         return true
     }
 
-    /// Sets the outcome of a relogin, unless its deadline has passed or its session has ended.
-    ///
-    /// - Returns: The former outcome; `nil` when nothing was changed.
-    mutating func setOutcome(
-        _ outcome: LoginSession.Outcome,
-        of number: Int
-    ) -> LoginSession.Outcome? {
+    /// Returns the former outcome; `nil` if the deadline has passed or the session has ended.
+    mutating func setOutcome(_ outcome: LoginSession.Outcome, of number: Int) -> LoginSession.Outcome? {
         guard isCurrent(number), run?.hasOutcome == false else { return nil }
         run?.hasOutcome = true
         nextGeneration()
@@ -213,51 +187,41 @@ struct LoginState {
 // MARK: Early renewal
 
 extension LoginState {
-    /// The date from which a relogin begins before a request is sent; `nil` for never.
+    /// The date from which a relogin begins before a request is sent.
     var dueDate: Date? {
         guard let renewalDate, let spentUntil, renewalDate <= spentUntil else { return renewalDate }
         return nil
     }
 
-    /// Records the handler's renewal date.
-    mutating func setRenewalDate(_ date: Date?) {
-        renewalDate = date
-    }
-
-    /// Begins a relogin if the renewal date has come and none runs, and returns its number.
     mutating func openIfDue(at date: Date, _ holder: (any LoginPlace)?) -> Int? {
         isDue(at: date) ? open(earlyStart: date, holder) : nil
     }
-
-    /// Whether the renewal date has come and no relogin runs.
     func isDue(at date: Date) -> Bool {
         guard !isRunning, let dueDate else { return false }
         return dueDate <= date
     }
 
-    /// Records that a load of the current generation was refused, so that it fails if the relogin that runs does; the date
-    /// that has begun the relogin begins no other.
+    /// A load was refused: it fails if the relogin that runs does, and the date that has begun that begins no other.
     mutating func requireRun() {
         guard let earlyStart = run?.earlyStart else { return }
         spentUntil = earlyStart
         run?.earlyStart = nil
     }
 
-    /// Ends a relogin that was begun by the renewal date, if that date has changed and has not come yet.
+    /// Ends an early relogin, if the renewal date has changed and has not come yet.
     mutating func closeUnlessDue(_ number: Int, at date: Date) -> Closed? {
         guard isCurrent(number), run?.earlyStart != nil, renewalDate.map({ $0 > date }) != false else { return nil }
         return close()
     }
 
-    /// Ends a relogin that was begun by the renewal date and has failed, unless a load needs it; no date up to its beginning
-    /// begins another.
+    /// Ends a failed early relogin, unless a load needs it; no date up to its beginning begins another.
     mutating func closeFailedEarly(_ number: Int) -> Closed? {
         guard isCurrent(number), let earlyStart = run?.earlyStart, run?.hasOutcome == false else { return nil }
         spentUntil = earlyStart
         return close()
     }
 
-    /// Records the renewal date after a relogin that has succeeded; a date that has come begins no other.
+    /// A date that has come begins no other relogin.
     mutating func didRenew(_ number: Int, to renewalDate: Date?, at date: Date) {
         guard isCurrent(number) else { return }
         self.renewalDate = renewalDate
@@ -268,7 +232,7 @@ extension LoginState {
 
 /// Counts the relogins that refused loads need, of which too many in a short time are a loop.
 struct LoginLimit {
-    /// How many relogins one load may need; more than one only if others have succeeded with the one before.
+    /// More than one only if others have succeeded with the login before.
     static let maxOfLoad = 5
     /// More relogins than this within ``window`` are a loop.
     static let maxStarts = 5
@@ -276,9 +240,6 @@ struct LoginLimit {
 
     private var recentStarts: [(uptime: Duration, hasReachedServer: Bool)] = []
 
-    /// Counts a relogin, unless there were too many recently.
-    ///
-    /// - Returns: Whether it may start.
     mutating func addStart(at uptime: Duration) -> Bool {
         recentStarts.removeAll { uptime - $0.uptime >= Self.window }
         guard recentStarts.count < Self.maxStarts else { return false }
@@ -291,6 +252,5 @@ struct LoginLimit {
         if let newest = recentStarts.indices.last { recentStarts[newest].hasReachedServer = false }
     }
 
-    /// Removes the relogins that did not reach the server, once a login has.
     mutating func removeUnreachedStarts() { recentStarts.removeAll { !$0.hasReachedServer } }
 }

@@ -28,10 +28,9 @@ protocol LoginPlace: AnyObject, Sendable {
     /// Loads of a higher rank return to the queue first, and those of one rank in the order of their IDs.
     var rank: Int { get }
 
-    /// Leaves the place while the load waits, unless it was reserved meanwhile.
+    /// Keeps a place that was reserved meanwhile.
     func leaveForLogin()
 
-    /// Takes the place again, or keeps it.
     func reserve()
 
     /// Leaves the place, whether it is taken or reserved.
@@ -39,7 +38,5 @@ protocol LoginPlace: AnyObject, Sendable {
 
     /// Keeps the loads with the same login that wait in the queue there until ``resumeLane()``.
     func holdLane()
-
-    /// Ends a hold of ``holdLane()``.
     func resumeLane()
 }

@@ -5,13 +5,12 @@ import Synchronization
 /// A load of the session that begins there is a login request: otherwise it would wait for the relogin, which may wait for the
 /// load. Child tasks and `Task { }` inherit the scope; a detached task does not.
 final class ReloginScope: Sendable {
-    /// The scope of the current task; `nil` outside of all handlers.
     @TaskLocal static var current: ReloginScope?
 
     private let login: ObjectIdentifier
     private let logins: LoginSessions
     private let environment: APIEnvironment
-    /// Whose login it is; `nil` for a scope with an ``owner``.
+    /// `nil` for a scope with an ``owner``.
     private let loginOwner: LoginOwner?
     /// What the scope is for, other than a relogin.
     private let owner: ObjectIdentifier?
@@ -19,7 +18,6 @@ final class ReloginScope: Sendable {
     private let outer: ReloginScope?
     private let hasEnded = Atomic(false)
 
-    /// Begins a scope inside the current one.
     init(of service: APIService, owner: AnyObject? = nil) {
         login = ObjectIdentifier(service.login)
         self.owner = owner.map(ObjectIdentifier.init)
@@ -28,41 +26,31 @@ final class ReloginScope: Sendable {
         outer = Self.current?.innermostOpen
     }
 
-    /// Ends the scope, when the handler has returned: loads that its tasks begin later are ordinary ones.
-    func end() {
-        hasEnded.store(true, ordering: .relaxed)
-    }
+    /// When the handler has returned, loads that its tasks begin later are ordinary ones.
+    func end() { hasEnded.store(true, ordering: .relaxed) }
 
-    /// Whether the current task runs in a handler of any session.
     static var isOpen: Bool { current?.innermostOpen != nil }
 
-    /// Whether the current task runs in a handler of `login`, or in one for which loads of all services are login requests.
+    /// Also in a handler for which loads of all services are login requests.
     static func covers(_ login: LoginSession) -> Bool {
-        var scope = current?.innermostOpen
-        while let next = scope, next.login != ObjectIdentifier(login), next.owner == nil {
-            scope = next.outer?.innermostOpen
-        }
-        return scope != nil
+        innermost { $0.login == ObjectIdentifier(login) || $0.owner != nil } != nil
     }
 
-    /// Whether the current task runs in a scope of `owner`.
-    static func isInScope(of owner: AnyObject) -> Bool {
-        var scope = current?.innermostOpen
-        while let next = scope, next.owner != ObjectIdentifier(owner) { scope = next.outer?.innermostOpen }
-        return scope != nil
-    }
+    static func isInScope(of owner: AnyObject) -> Bool { innermost { $0.owner == ObjectIdentifier(owner) } != nil }
 
-    /// The environment of the innermost handler of one of `logins` in which the current task runs; `nil` outside of all.
     static func environment(of logins: LoginSessions) -> APIEnvironment? {
-        var scope = current?.innermostOpen
-        while let next = scope, next.logins !== logins { scope = next.outer?.innermostOpen }
-        return scope?.environment
+        innermost { $0.logins === logins }?.environment
     }
 
-    /// Whose login the handler renews in which the current task runs; `nil` outside of all handlers.
+    private static func innermost(where condition: (ReloginScope) -> Bool) -> ReloginScope? {
+        var scope = current?.innermostOpen
+        while let next = scope, !condition(next) { scope = next.outer?.innermostOpen }
+        return scope
+    }
+
     static var loginOwner: LoginOwner? { current?.innermostOpen?.loginOwner }
 
-    /// Runs `work` in `scope`, so that the tasks which it starts inherit that and not the caller's.
+    /// Tasks that `work` starts inherit `scope` and not the caller's.
     static func run<Result>(in scope: ReloginScope?, _ work: () -> Result) -> Result {
         scope === current ? work() : $current.withValue(scope, operation: work)
     }
@@ -74,9 +62,9 @@ final class ReloginScope: Sendable {
 
 /// Those whose login a relogin renews, which its requests inherit.
 final class LoginOwner: Sendable {
-    /// The service as it is for the loads that need the login, without the changes of their requests.
+    /// Without the changes that the requests of the loads make.
     let service: APIService
-    /// The proxy that sends these loads, whose type is of a higher layer.
+    /// Its type is of a higher layer.
     let proxy: any AnyObject & Sendable
 
     init(_ service: APIService, proxy: any AnyObject & Sendable) {
@@ -91,9 +79,7 @@ extension APIService {
         loginOwner = LoginOwner(self, proxy: proxy)
     }
 
-    /// Runs `work`, in which loads of all services are login requests, as in ``ReloginHandler/relogin()``.
-    ///
-    /// They neither queue nor wait for a relogin, and the default service has the environment of this one.
+    /// Runs `work`, in which loads of all services neither queue nor wait for a relogin, as in ``ReloginHandler/relogin()``.
     ///
     /// For work that loads wait for while the queue has admitted them: without this, the loads of `work` would wait for them.
     package func withLoginRequests<Result>(
@@ -107,17 +93,14 @@ extension APIService {
         }
     }
 
-    /// Returns whether the current task, or the load that it carries, has begun in ``withLoginRequests(of:_:)`` of `owner`.
     package static func isInLoginRequests(of owner: AnyObject) -> Bool { ReloginScope.isInScope(of: owner) }
 }
 
 /// The role of a load in signing in.
 enum LoginRole: Sendable {
-    /// Nothing: it waits for a relogin, and may start one.
     case none
     /// It began inside a relogin, which may wait for it.
     case partOfRelogin
-    /// It signs in: its class is that of a login request.
     case signIn
 
     /// Whether it neither queues nor waits for a login.

@@ -7,10 +7,7 @@ public struct RequestID: Hashable, Sendable {
 
     private static let last = Atomic<UInt64>(0)
 
-    /// The last ID of the process so far.
     static var newest: RequestID { RequestID(rawValue: last.load(ordering: .relaxed)) }
-
-    /// The next ID of the process.
     package static func next() -> RequestID {
         RequestID(rawValue: last.add(1, ordering: .relaxed).newValue)
     }

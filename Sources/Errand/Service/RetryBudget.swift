@@ -23,7 +23,6 @@ final class RetryBudget: Sendable {
 
     private let state = Mutex(State())
 
-    /// Counts a first try.
     func countRequest(at uptime: Duration) {
         state.withLock { state in
             state.move(to: uptime.components.seconds / 30)
@@ -31,7 +30,6 @@ final class RetryBudget: Sendable {
         }
     }
 
-    /// Counts a retry; returns whether the budget allows it.
     func takeRetry(of policy: RetryPolicy, at uptime: Duration) -> Bool {
         state.withLock { state in
             state.move(to: uptime.components.seconds / 30)

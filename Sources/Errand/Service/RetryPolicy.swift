@@ -67,10 +67,8 @@ public struct RetryPolicy: Sendable {
 }
 
 extension RetryPolicy {
-    /// Whether 429 with `Retry-After` pauses all requests of the service to the host.
     var pausesHost: Bool { maxRetries > 0 && statuses.contains(429) }
 
-    /// Whether a retry may succeed.
     func isRetryable(_ error: APIError) -> Bool {
         switch error.type {
         case .http: error.status.map(statuses.contains) == true
@@ -81,11 +79,11 @@ extension RetryPolicy {
 
     /// Whether the connection failed, and not the request or the response; a proxy server's refusal is one of its status.
     private func isTransient(_ error: TransportError) -> Bool {
-        guard error.kind.isTransient else { return false }
+        guard [.cannotConnect, .connectionLost, .noNetwork, .hostNotFound].contains(error.kind) else { return false }
         return error.proxyStatus.map(statuses.contains) ?? true
     }
 
-    /// How long to wait before retry number `retry`, from 0, before `Retry-After` is considered.
+    /// `retry` counts from 0; `Retry-After` is considered later.
     func delay(before retry: Int) -> Duration {
         // In seconds, because multiplying a long `Duration` can overflow.
         let longest = min(baseDelay / .seconds(1) * Double(1 << min(max(retry, 0), 30)), maxDelay / .seconds(1))
@@ -94,23 +92,17 @@ extension RetryPolicy {
 }
 
 extension APIError {
-    /// Whether a response with `Retry-After` asks for another attempt in the place of this one (RFC 6585 section 4, RFC 9110
-    /// section 15.6.4); not after a redirect, before which the request may have been executed.
+    /// Whether `Retry-After` asks for another attempt in the place of this one (RFC 6585 section 4, RFC 9110 section 15.6.4).
+    ///
+    /// Not after a redirect, before which the request may have been executed.
     var isOfPostponedRequest: Bool {
         guard let response, response.redirects.isEmpty else { return false }
         return response.status == 429 || response.status == 503
     }
 }
 
-extension TransportError.Kind {
-    /// Whether the connection failed, and not the request or the response.
-    fileprivate var isTransient: Bool {
-        [.cannotConnect, .connectionLost, .noNetwork, .hostNotFound].contains(self)
-    }
-}
-
 extension HTTPHeaders {
-    /// The delay that the server asks for (RFC 9110 section 10.2.3), at most `limit`; `nil` without a valid `Retry-After`.
+    /// The delay that the server asks for (RFC 9110 section 10.2.3).
     func retryAfter(at date: Date, limit: Duration) -> Duration? {
         guard let text = self["Retry-After"]?.trimmingCharacters(in: .whitespaces), !text.isEmpty else { return nil }
         if text.utf8.allSatisfy(\.isASCIIDigit) {

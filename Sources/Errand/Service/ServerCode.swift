@@ -12,9 +12,7 @@ public struct ServerCode: Sendable, Hashable {
     private let value: Value
 
     /// Creates a code that is a number.
-    public init(_ number: Int) {
-        value = .number(number)
-    }
+    public init(_ number: Int) { value = .number(number) }
 
     /// Creates a code that is a string, or a number if `text` is written as one.
     public init(_ text: String) {
@@ -23,9 +21,7 @@ public struct ServerCode: Sendable, Hashable {
     }
 
     /// Creates a code that is a Boolean.
-    public init(_ flag: Bool) {
-        value = .bool(flag)
-    }
+    public init(_ flag: Bool) { value = .bool(flag) }
 
     /// The code as text, whichever kind it is.
     public var text: String {
@@ -81,7 +77,7 @@ extension ServerCode: Encodable {
 }
 
 extension ServerCode {
-    /// Creates the code that a JSON value is; `nil` for `null`, arrays and objects.
+    /// `nil` for `null`, arrays and objects.
     package init?(json: JSONValue?) {
         switch json {
         case .int(let number): self.init(String(number))

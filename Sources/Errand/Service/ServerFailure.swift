@@ -26,7 +26,6 @@ public struct ServerFailure: Sendable {
         self.type = type
     }
 
-    /// Whether it contains nothing about the failure.
     var isEmpty: Bool { code == nil && message == nil && fieldMessages.isEmpty && type == nil }
 }
 

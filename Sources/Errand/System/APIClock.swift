@@ -22,6 +22,5 @@ package enum MonotonicClock {
     /// Nanoseconds since a fixed point in the past.
     package typealias Instant = Int64
 
-    /// The current instant.
     package static var now: Instant { Int64(DispatchTime.now().uptimeNanoseconds) }
 }

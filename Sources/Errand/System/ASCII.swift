@@ -8,17 +8,16 @@ extension UInt8 {
 
     var isASCIIControl: Bool { self < 0x20 || self == 0x7F }
 
-    /// Whether the byte is a control character other than TAB, which header values may contain.
+    /// Header values may contain TAB.
     var isControlExceptTab: Bool { isASCIIControl && self != UInt8(ascii: "\t") }
 
     var isSpaceOrTab: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
 
-    /// Whether a token may contain the byte (RFC 9110 section 5.6.2).
+    /// RFC 9110 section 5.6.2.
     var isToken: Bool { isASCIIAlphanumeric || Self.tokenPunctuation.contains(self) }
 
     private static let tokenPunctuation = Array("!#$%&'*+-.^_`|~".utf8)
 
-    /// The value of a hexadecimal digit, in either case; `nil` for any other byte.
     @inlinable package var hexDigitValue: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
@@ -28,24 +27,19 @@ extension UInt8 {
         }
     }
 
-    /// The lower case of a letter; any other byte unchanged.
     @inlinable package var asciiLowercased: UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
     }
 }
 
 extension Collection<UInt8> {
-    /// Returns whether these bytes equal `other`, without regard to the case of ASCII letters.
     func equalsIgnoringCase(_ other: some Collection<UInt8>) -> Bool {
         count == other.count && zip(self, other).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
     }
-
-    /// Returns whether these bytes are those of `text`, without regard to the case of ASCII letters.
     func equalsIgnoringCase(_ text: String) -> Bool { equalsIgnoringCase(text.utf8) }
 }
 
 extension BidirectionalCollection<UInt8> {
-    /// The bytes without the spaces and TABs at both ends.
     var trimmingBlanks: SubSequence {
         let start = firstIndex { !$0.isSpaceOrTab } ?? endIndex
         guard let last = self[start...].lastIndex(where: { !$0.isSpaceOrTab }) else { return self[endIndex...] }
@@ -54,7 +48,7 @@ extension BidirectionalCollection<UInt8> {
 }
 
 extension String {
-    /// Returns the text with `replacement` for each `scalar`, also before a combining mark, with which it is one `Character`.
+    /// Also before a combining mark, with which `scalar` is one `Character`.
     func replacingScalar(_ scalar: Unicode.Scalar, with replacement: String) -> String {
         guard unicodeScalars.contains(scalar) else { return self }
         return unicodeScalars.reduce(into: "") { result, next in

@@ -5,14 +5,7 @@ package enum AtomicFile {
     /// Replaces the file at `path` by one with these bytes and mode 0600, or changes nothing.
     ///
     /// The bytes are on the disk before the new file has its name. The entry at the path is never written to, so a symbolic
-    /// link there is replaced and not followed.
-    ///
-    /// - Parameters:
-    ///   - path: The file.
-    ///   - bytes: The new contents.
-    ///   - temporary: The path of a temporary file in the same folder, which does not exist; removed after a failure.
-    ///   - folder: The folder of both.
-    /// - Throws: The first system call that has failed.
+    /// link there is replaced and not followed. The temporary file, in the same folder, must not exist.
     package static func replace(
         _ path: String,
         with bytes: [UInt8],

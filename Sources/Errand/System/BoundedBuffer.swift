@@ -6,7 +6,6 @@ struct BoundedBuffer<Element: Sendable>: Sendable {
     // A ring: the oldest value is at `start`, and its free places are `nil`.
     private var places: [Element?] = []
     private var start = 0
-    /// The number of values.
     private(set) var count = 0
 
     init(capacity: Int) {
@@ -14,9 +13,7 @@ struct BoundedBuffer<Element: Sendable>: Sendable {
         self.capacity = capacity
     }
 
-    /// Adds a value.
-    ///
-    /// - Returns: The value that it has replaced, for the caller to release; `nil` for none.
+    /// Returns the value that it has replaced, for the caller to release.
     mutating func append(_ element: Element) -> Element? {
         let dropped = count == capacity ? removeFirst() : nil
         if count == places.count { grow() }
@@ -25,7 +22,6 @@ struct BoundedBuffer<Element: Sendable>: Sendable {
         return dropped
     }
 
-    /// Removes and returns the oldest value; `nil` if there is none.
     mutating func removeFirst() -> Element? {
         guard count > 0 else { return nil }
         let first = exchange(&places[start], with: nil)

@@ -1,10 +1,7 @@
 /// Suspends the caller until the continuation is resumed or the task is cancelled, whichever is first.
 ///
-/// - Parameters:
-///   - cancelled: What a cancelled caller is resumed with.
-///   - store: Stores the continuation until it is resumed; returns a value instead when there is nothing to wait for.
-///   - remove: Takes the continuation back, unless it was resumed already; called when the task is cancelled.
-/// - Returns: The value that the continuation was resumed with.
+/// `store` stores the continuation, or returns a value when there is nothing to wait for; `remove` takes the continuation back,
+/// unless it was resumed already, when the task is cancelled.
 package func withCancellableContinuation<Value: Sendable>(
     ifCancelled cancelled: Value,
     store: (CheckedContinuation<Value, Never>) -> Value?,
@@ -29,7 +26,6 @@ package func withCancellableContinuation<Value: Sendable>(
 /// `CheckedContinuation` reads is read in the runtime, which the sanitizer does not see.
 typealias UnsafeContinuation = CheckedContinuation
 
-/// Suspends the caller until the continuation is resumed.
 func withUnsafeContinuation<Value: Sendable>(_ body: (CheckedContinuation<Value, Never>) -> Void) async -> Value {
     await withCheckedContinuation(body)
 }

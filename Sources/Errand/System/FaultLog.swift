@@ -8,11 +8,7 @@ import Synchronization
 enum FaultLog {
     private static let reported = Mutex<Set<ObjectIdentifier>>([])
 
-    /// Reports that a request was released while it loaded and its delegate still existed; once for each class.
-    ///
-    /// - Parameters:
-    ///   - type: The class of the request.
-    ///   - path: The path of the load, without values of parameters.
+    /// A request was released while it loaded and its delegate still existed; `path` has no values of parameters.
     static func reportRelease(of type: AnyClass, path: String) {
         guard reported.withLock({ $0.insert(ObjectIdentifier(type)).inserted }) else { return }
         let text =

@@ -20,7 +20,7 @@ struct FileDescriptor: ~Copyable {
         guard fchmod(number, mode) == 0 else { throw .last("fchmod") }
     }
 
-    /// Reads from the current position to the end of the file, but at most `limit` bytes.
+    /// From the current position.
     func readAll(atMost limit: Int) throws(SystemError) -> [UInt8] {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 256 << 10)
@@ -32,7 +32,7 @@ struct FileDescriptor: ~Copyable {
         return bytes
     }
 
-    /// Reads the next bytes and returns their number; 0 at the end of the file.
+    /// Returns the number of bytes; 0 at the end of the file.
     func fill(_ buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
         try Self.retrying("read") { read(number, buffer.baseAddress, buffer.count) }
     }
@@ -70,8 +70,6 @@ struct FileDescriptor: ~Copyable {
 package struct SystemError: Error {
     let call: String
     package let number: CInt
-
-    /// The error of `call` that is in `errno`.
     static func last(_ call: String) -> SystemError { SystemError(call: call, number: errno) }
 
     package var reason: String { "\(call): \(String(cString: strerror(number)))" }

@@ -7,31 +7,27 @@ struct FilePermissions {
         self.status = status
     }
 
-    /// `nil` when nothing is at the path; a symbolic link is followed.
+    /// A symbolic link is followed.
     init?(at path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         self.init(status)
     }
 
-    /// Whether the owner is the user of this process or root; for root, root alone.
+    /// For root, the owner must be root.
     var isOwnerTrusted: Bool { status.st_uid == geteuid() || status.st_uid == 0 }
 
     var isWritableByOthers: Bool {
         status.st_mode & S_IWOTH != 0 || status.st_mode & S_IWGRP != 0 && !hasPrivateGroup
     }
 
-    /// Why other users may replace a file in this folder; `nil` when they may not.
-    ///
-    /// In a sticky folder like `/tmp` they may not: only its owner may rename or remove a file there.
+    /// In a sticky folder like `/tmp` only the owner of a file may rename or remove it.
     var reasonToRefuseFolder: String? {
         guard isOwnerTrusted else { return "another user owns its folder" }
         let isSticky = status.st_mode & S_ISVTX != 0
         return isWritableByOthers && !isSticky ? "other users may write its folder" : nil
     }
 
-    /// Whether the group is the owner's private one: it has the owner's name and no other member.
-    ///
     /// On systems where each user has such a group, the usual umask of 002 lets the group write every file and folder.
     private var hasPrivateGroup: Bool {
         // A group with more members than fit is not a private one.

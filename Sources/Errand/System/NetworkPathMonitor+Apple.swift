@@ -16,7 +16,7 @@ enum NetworkPathMonitor {
     /// TN3135).
     static func start(_ report: @escaping Reachability.Report) -> Reachability.Stop? { {} }
     #else
-    /// Monitors the default path; the first status is reported later.
+    /// The first status is reported later.
     static func start(_ report: @escaping Reachability.Report) -> Reachability.Stop? {
         let path = Monitor()
         path.monitor.pathUpdateHandler = { report(ReachabilityStatus($0)) }

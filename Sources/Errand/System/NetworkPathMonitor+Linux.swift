@@ -3,7 +3,7 @@ import Dispatch
 import Foundation
 
 enum NetworkPathMonitor {
-    /// Monitors links, addresses and routes; `nil` when netlink is not permitted, or there is no descriptor for it.
+    /// `nil` when netlink is not permitted, or there is no descriptor for it.
     static func start(_ report: @escaping Reachability.Report) -> Reachability.Stop? {
         guard let socket = try? NetlinkSocket() else {
             // Without this, `unreachable` would never end.
@@ -40,7 +40,7 @@ private final class NetlinkSocket: Sendable {
 
     private let descriptor: FileDescriptor
 
-    /// Opens the socket, which stores all messages from now on.
+    /// The socket stores all messages from now on.
     init() throws(SystemError) {
         let type = Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         descriptor = try FileDescriptor(owning: socket(AF_NETLINK, type, Self.route), from: "socket")
@@ -50,13 +50,12 @@ private final class NetlinkSocket: Sendable {
         guard result == 0 else { throw .last("bind") }
     }
 
-    /// The number of the descriptor, which is open until this object is released.
+    /// Open until this object is released.
     var number: Int32 { descriptor.number }
 
-    /// Discards the received messages.
+    /// Discards the messages, because the reader queries the current state.
     ///
-    /// Their contents are not needed, because the reader queries the current state. So no change is missed either when the
-    /// kernel had no room for more messages, which it reports as `ENOBUFS`.
+    /// So no change is missed either when the kernel had no room for more messages, which it reports as `ENOBUFS`.
     func drain() {
         var byte: UInt8 = 0
         repeat {} while recv(number, &byte, 1, 0) >= 0 || errno == ENOBUFS || errno == EINTR
@@ -64,7 +63,6 @@ private final class NetlinkSocket: Sendable {
 }
 
 extension FileDescriptor {
-    /// Takes ownership of the result of a system call.
     fileprivate init(owning result: CInt, from call: String) throws(SystemError) {
         guard result >= 0 else { throw .last(call) }
         number = result
@@ -74,9 +72,8 @@ extension FileDescriptor {
 /// One entry of the system's list of interfaces, which has one for each interface and one for each address.
 struct NetworkInterface: Equatable {
     var name: String
-    /// The flags of the interface (`IFF_UP` and so on).
     var flags: UInt32
-    /// The bytes of an IPv4 or IPv6 address; empty in the entry for the interface itself.
+    /// IPv4 or IPv6; empty in the entry for the interface itself.
     var address: [UInt8] = []
 
     static func all() -> [NetworkInterface]? {
@@ -176,10 +173,10 @@ extension ReachabilityStatus {
         return ReachabilityStatus(of: interfaces, preferring: preferred) { NetworkKind(ofInterface: $0) }
     }
 
-    /// Creates the status for a list of interfaces.
+    /// In doubt, the status is not `unreachable`, because requests may be delayed until that ends.
     ///
-    /// In doubt, it is not `unreachable`, because requests may be delayed until that ends. Routes are not checked: a server in
-    /// the same network does not require a default route. The kind is that of the preferred interface, else of the first.
+    /// Routes are not checked: a server in the same network does not require a default route. The kind is that of the preferred
+    /// interface, else of the first.
     init(
         of interfaces: [NetworkInterface],
         preferring preferred: String? = nil,

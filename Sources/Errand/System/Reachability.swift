@@ -8,11 +8,11 @@ import Synchronization
 public final class Reachability: Sendable {
     typealias Report = @Sendable (ReachabilityStatus) -> Void
     typealias Stop = @Sendable () -> Void
-    /// Starts the monitoring, and reports the current status and every change.
+    /// Reports the current status and every change.
     typealias Watch = @Sendable (_ report: @escaping Report) -> Stop?
 
     private struct State {
-        /// Starts the monitoring; `nil` once it is called.
+        /// `nil` once it is called.
         var watch: Watch?
         var stop: Stop?
         var status = ReachabilityStatus.unknown
@@ -26,9 +26,7 @@ public final class Reachability: Sendable {
             (self.status, reported) = (status, status)
         }
 
-        /// Stores a status, and returns whether the caller has to report it.
-        ///
-        /// If another thread is reporting an earlier status, it reports this one afterwards.
+        /// If another thread is reporting an earlier status, it reports this one, and this returns false.
         mutating func update(to status: ReachabilityStatus) -> Bool {
             self.status = status
             guard !isReporting, status != reported else { return false }
@@ -36,7 +34,7 @@ public final class Reachability: Sendable {
             return true
         }
 
-        /// Returns the next status to report, and the streams; `nil` when all is reported.
+        /// `nil` when all is reported.
         mutating func nextReport() -> (ReachabilityStatus, [AsyncStream<ReachabilityStatus>.Continuation])? {
             isReporting = status != reported
             guard isReporting else { return nil }
@@ -55,16 +53,14 @@ public final class Reachability: Sendable {
 
     private let state: Mutex<State>
 
-    /// Creates an object with a source of the status.
+    /// `watch` is called at the first use, on its thread, and again at the next use if it returns `nil` because it cannot monitor.
     ///
-    /// - Parameter watch: Called at the first use, on the thread of that use. It retains `report`, calls it on one thread at a
-    ///   time, and returns a function that stops the monitoring, which is called when this object is released. If it cannot
-    ///   monitor, it returns `nil`, and is called again at the next use.
+    /// It retains `report`, calls it on one thread at a time, and returns what stops it when this object is released.
     init(watching watch: @escaping Watch) {
         state = Mutex(State(watch: watch))
     }
 
-    /// Creates an object whose status changes only with ``report(_:)``.
+    /// The status changes only with ``report(_:)``.
     package init(status: ReachabilityStatus) {
         state = Mutex(State(status: status))
     }
@@ -103,15 +99,12 @@ public final class Reachability: Sendable {
 
     var observerCount: Int { state.withLock { $0.observers.count } }
 
-    /// Waits while the status is `unreachable`.
-    ///
-    /// - Returns: Whether the status is not `unreachable`; `false` when the task was cancelled.
+    /// Returns `false` when the task was cancelled.
     func waitWhileUnreachable() async -> Bool {
         guard status == .unreachable else { return true }
         return await updates.first { $0 != .unreachable } != nil
     }
 
-    /// Sets the status, and reports it to the streams if it has changed.
     package func report(_ status: ReachabilityStatus) {
         let mustReport = state.withLock { $0.update(to: status) }
         guard mustReport else { return }

@@ -8,7 +8,7 @@ enum StandardError {
     // Held for a system call, so that lines longer than a pipe accepts at once are not mixed.
     private static let writeLock = Mutex<Void>(())
 
-    /// Writes a line, to which a line feed is added; in tests to another descriptor.
+    /// Adds a line feed; `descriptor` is another one in tests.
     static func write(line: String, to descriptor: Int32 = STDERR_FILENO) {
         var text = line
         text.append("\n")
@@ -19,11 +19,7 @@ enum StandardError {
         }
     }
 
-    /// Calls `body`, in which a write to a pipe without a reader fails and does not end the process.
-    ///
-    /// - Parameters:
-    ///   - descriptor: The descriptor that `body` writes to; not on two threads at a time.
-    ///   - body: Returns whether it has written everything.
+    /// In `body` a write to a pipe without a reader fails and does not end the process; not on two threads at a time.
     private static func withoutSIGPIPE(on descriptor: Int32, _ body: () -> Bool) {
         #if canImport(Darwin)
         // The signal is sent to the process, not to the thread: blocking it on this thread would not prevent it (`fcntl(2)`).
@@ -40,7 +36,6 @@ enum StandardError {
         #endif
     }
 
-    /// Returns whether all bytes were written.
     private static func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
         var rest = bytes
         while !rest.isEmpty {
@@ -52,7 +47,7 @@ enum StandardError {
     }
 }
 
-/// Writes as many bytes as possible at once; returns their number, or -1.
+/// Returns the number of bytes, or -1.
 private func writeSome(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int {
     write(descriptor, bytes.baseAddress, bytes.count)
 }

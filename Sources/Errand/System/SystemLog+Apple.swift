@@ -8,12 +8,12 @@ enum SystemLog {
     private static let loads = Logger(subsystem: "errand", category: "loads")
     private static let faults = Logger(subsystem: "errand", category: "fault")
 
-    /// Writes an entry, which contains no secrets and is therefore public.
+    /// The entry contains no secrets and is therefore public.
     static func write(_ entry: String) {
         loads.info("\(entry, privacy: .public)")
     }
 
-    /// Writes a mistake of the app, which contains no secrets and is therefore public.
+    /// The text contains no secrets and is therefore public.
     static func writeFault(_ text: String) {
         faults.fault("\(text, privacy: .public)")
     }

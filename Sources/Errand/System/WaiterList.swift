@@ -3,13 +3,11 @@ struct WaiterList<Waiter: Sendable>: Sendable {
     private var entries: [(sequence: UInt64, waiter: Waiter?)] = []
     // The entries before it are empty; the one at it, if there is one, holds a waiter.
     private var head = 0
-    /// The number of waiters.
     private(set) var count = 0
 
-    /// The sequence number of the first waiter.
     var first: UInt64? { head < entries.count ? entries[head].sequence : nil }
 
-    /// Adds a waiter before those with greater sequence numbers, in the place of the one with the same number.
+    /// Replaces the waiter with the same number.
     mutating func insert(_ waiter: Waiter, sequence: UInt64) {
         let index = position(of: sequence)
         guard index < entries.count, entries[index].sequence == sequence else {
@@ -20,12 +18,10 @@ struct WaiterList<Waiter: Sendable>: Sendable {
         entries[index].waiter = waiter
     }
 
-    /// Removes and returns the first waiter.
     mutating func removeFirst() -> Waiter? {
         head < entries.count ? remove(at: head) : nil
     }
 
-    /// Removes and returns the waiter with this sequence number.
     mutating func remove(_ sequence: UInt64) -> Waiter? {
         index(of: sequence).flatMap { remove(at: $0) }
     }
@@ -51,7 +47,6 @@ struct WaiterList<Waiter: Sendable>: Sendable {
         return index < entries.count && entries[index].sequence == sequence ? index : nil
     }
 
-    /// Returns the index of the first entry that has this number or a greater one.
     private func position(of sequence: UInt64) -> Int {
         // Most come last.
         guard let last = entries.last, head < entries.count, last.sequence >= sequence else { return entries.count }

@@ -33,7 +33,6 @@ public struct ClientIdentity: Sendable {
 }
 
 extension ClientIdentity {
-    /// Returns whether the server of `url` may receive the certificate.
     func isAllowed(for url: URL) -> Bool {
         origins.contains { $0.hasSameOrigin(as: url) }
     }

@@ -7,14 +7,13 @@ struct ExchangeClock: Sendable {
     let date = Date()
     let instant = MonotonicClock.now
 
-    /// Returns timings without phases of an exchange that ended at `end`.
     func timings(until end: MonotonicClock.Instant = MonotonicClock.now) -> ExchangeTimings {
         ExchangeTimings(startedAt: date, total: .nanoseconds(max(0, end - instant)))
     }
 }
 
 extension Duration {
-    /// The whole nanoseconds, limited to 0 through a hundred years so that adding them to an instant cannot overflow.
+    /// Limited to 0 through a hundred years so that adding them to an instant cannot overflow.
     package var clampedNanoseconds: Int64 {
         let limit = Duration.seconds(100 * 365 * 86_400)
         let (seconds, attoseconds) = Swift.min(Swift.max(self, .zero), limit).components
@@ -28,7 +27,7 @@ package struct ExchangeDeadlines {
     private var timeout: Int64?
     private var lastActivity: MonotonicClock.Instant
 
-    /// Starts both limits at `now`; `nil` is no limit.
+    /// `nil` is no limit.
     init(deadline: Duration?, timeout: Duration?, at now: MonotonicClock.Instant = MonotonicClock.now) {
         self.deadline = deadline.map { now + $0.clampedNanoseconds } ?? .max
         self.timeout = timeout?.clampedNanoseconds
@@ -39,12 +38,12 @@ package struct ExchangeDeadlines {
         self.init(deadline: request.deadline, timeout: request.timeout, at: now)
     }
 
-    /// The earliest instant at which a limit can be exceeded; `.max` without limits.
+    /// `.max` without limits.
     package var next: MonotonicClock.Instant {
         min(deadline, timeout.map { lastActivity + $0 } ?? .max)
     }
 
-    /// Returns the error of the limit that is exceeded at `now`; `nil` when none is.
+    /// `nil` when no limit is exceeded.
     package func error(at now: MonotonicClock.Instant) -> TransportError? {
         guard now >= next else { return nil }
         let reason =
@@ -52,17 +51,17 @@ package struct ExchangeDeadlines {
         return TransportError(.timeout, reason)
     }
 
-    /// Restarts the timeout at `now`; called for each transferred byte.
+    /// Called for each transferred byte.
     package mutating func restartTimeout(at now: MonotonicClock.Instant) {
         lastActivity = now
     }
 
-    /// Restarts the timeout at `end` if it was last restarted at `start`.
+    /// Does nothing unless the timeout was last restarted at `start`.
     mutating func moveTimeout(from start: MonotonicClock.Instant, to end: MonotonicClock.Instant) {
         if lastActivity == start { lastActivity = end }
     }
 
-    /// Shortens the timeout to at most `limit` nanoseconds, and restarts it.
+    /// In nanoseconds; restarts the timeout.
     mutating func limitTimeout(to limit: Int64) {
         timeout = min(timeout ?? limit, limit)
         lastActivity = MonotonicClock.now
@@ -82,16 +81,14 @@ final class ExchangeTimer: Sendable {
         var isStopped = false
     }
 
-    /// Creates a timer, which observes nothing before ``start(_:)``.
+    /// Observes nothing before ``start(_:)``.
     init(_ deadlines: ExchangeDeadlines) {
         state = Mutex(State(deadlines: deadlines))
     }
 
     deinit { stop() }
 
-    /// Starts the timer; called at most once.
-    ///
-    /// - Parameter expired: Called at most once, on any thread.
+    /// Called at most once; so is `expired`, on any thread.
     func start(_ expired: @escaping @Sendable (TransportError) -> Void) {
         state.withLock { state in
             guard !state.isStopped, state.deadlines.next != .max else { return }
@@ -103,8 +100,6 @@ final class ExchangeTimer: Sendable {
         }
     }
 
-    /// Restarts the timeout.
-    ///
     /// The timer itself is not moved: when it fires, it is scheduled for the new instant.
     func restartTimeout() {
         state.withLock { $0.deadlines.restartTimeout(at: MonotonicClock.now) }

@@ -1,10 +1,7 @@
 import Foundation
 
 extension TLSConfiguration.Certificates {
-    /// Reads the certificates and returns the bytes of each (DER); other lines of the text are ignored (RFC 7468 section 5.2).
-    ///
-    /// - Throws: ``TransportError/Kind/invalidRequest`` when the file cannot be read, when the text contains no certificate, and
-    ///   when one is not complete or not Base64.
+    /// The bytes of each certificate (DER); other lines of the text are ignored (RFC 7468 section 5.2).
     func decoded() throws(TransportError) -> [Data] {
         var certificates: [Data] = []
         // The lines of the certificate that has begun.
@@ -42,7 +39,7 @@ extension TLSConfiguration.Certificates {
 }
 
 extension TransportError {
-    /// Returns the error for an additional authority, counted from 1, that is not a certificate.
+    /// `number` counts from 1.
     static func invalidAuthority(number: Int) -> TransportError {
         .refusal(of: TLSConfiguration.Certificates.setting, "certificate \(number) is damaged or of another kind")
     }

@@ -6,14 +6,10 @@ struct PinnedKeys: Sendable {
     static let prefix = "sha256//"
 
     private var hosts: [String: [String]] = [:]
-    /// The keys of all subdomains of a host.
     private var subdomains: [String: [String]] = [:]
 
     init() {}
 
-    /// Checks names and keys.
-    ///
-    /// - Throws: ``TransportError/Kind/invalidRequest``.
     init(_ pins: [String: [String]]) throws(TransportError) {
         for (name, keys) in pins {
             guard !keys.isEmpty else {
@@ -28,10 +24,7 @@ struct PinnedKeys: Sendable {
 
     var isEmpty: Bool { hosts.isEmpty && subdomains.isEmpty }
 
-    /// Returns the public keys of which the server of `url` must have one; none for any key.
-    ///
-    /// - Throws: ``TransportError/Kind/security`` for a host that has keys when the URL is not `https`, and for one that cannot
-    ///   be compared with the names.
+    /// Any key if there are none; throws for a URL that is not `https`, and for a host that cannot be compared with the names.
     func keys(for url: URL) throws(TransportError) -> [String] {
         guard !isEmpty else { return [] }
         guard let host = HostName(url) else {
@@ -47,16 +40,13 @@ struct PinnedKeys: Sendable {
         return keys
     }
 
-    /// Returns the public keys of which `host` must have one; none for any key.
     func keys(for host: HostName) -> [String] {
         hosts[host.text] ?? host.parents.lazy.compactMap { subdomains[$0] }.first ?? []
     }
 
     var lists: Set<[String]> { Set(hosts.values).union(subdomains.values) }
 
-    /// Checks that `key`, that of the server of `host`, is one of those that it must have.
-    ///
-    /// - Throws: ``TransportError/Kind/security`` when it is not, and when it is `nil` although the host must have one.
+    /// Throws when `key` is `nil` although the host must have one.
     func check(_ key: String?, of host: HostName) throws(TransportError) {
         let keys = keys(for: host)
         guard !keys.isEmpty else { return }
@@ -77,7 +67,6 @@ struct PinnedKeys: Sendable {
         }
     }
 
-    /// Returns the host that is all of `name`; `nil` when it is not one.
     private static func host(_ name: String) -> HostName? {
         let isBare = name.contains(":") && !name.hasPrefix("[")
         let text = isBare ? "[\(name)]" : name
@@ -88,7 +77,7 @@ struct PinnedKeys: Sendable {
         return host.isAddress || labels.allSatisfy(\.isLabel) ? host : nil
     }
 
-    /// Returns whether a key is a prefix and 32 bytes in the only form of Base64 that equals the server's.
+    /// Only one form of Base64 equals the server's.
     private static func isValid(_ key: String) -> Bool {
         guard key.hasPrefix(prefix), let digest = Data(base64Encoded: String(key.dropFirst(prefix.count))) else {
             return false
@@ -103,7 +92,7 @@ struct PinnedKeys: Sendable {
 }
 
 extension Substring {
-    /// Whether this is a label of a host name (RFC 1123 section 2.1), or one with an underscore, which servers have as well.
+    /// RFC 1123 section 2.1, or with an underscore, which servers have as well.
     fileprivate var isLabel: Bool {
         !isEmpty && utf8.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
     }

@@ -6,7 +6,7 @@ struct ProxyServer: Equatable {
     enum Kind: Equatable {
         /// Through a connection of `CONNECT` (RFC 9110 section 9.3.6).
         case http
-        /// As ``http``, with TLS to the proxy server.
+        /// With TLS to the proxy server.
         case https
         /// Through SOCKS 5 (RFC 1928), with host names that the proxy server looks up.
         case socks5
@@ -18,9 +18,7 @@ struct ProxyServer: Equatable {
     let user: String?
     let password: String?
 
-    /// Reads a URL; without a port, it is 443 for `https` and 1080 for others, as with libcurl.
-    ///
-    /// - Throws: ``TransportError/Kind/invalidRequest``, without the user and the password.
+    /// Without a port, it is 443 for `https` and 1080 for others, as with libcurl; an error has no user and password.
     init(_ url: URL) throws(TransportError) {
         switch url.scheme?.lowercased() {
         case "http": kind = .http
@@ -41,9 +39,6 @@ struct ProxyServer: Equatable {
 }
 
 extension TransportConfiguration.Proxy {
-    /// Returns the proxy server of a URL; `nil` for the other cases.
-    ///
-    /// - Throws: ``TransportError/Kind/invalidRequest``, without the user and the password.
     func server() throws(TransportError) -> ProxyServer? {
         if case .url(let url) = self { try ProxyServer(url) } else { nil }
     }

@@ -3,9 +3,7 @@
 /// Each is reported at most once, and ``TransportEvent/sent`` not after the head: a server may respond before it has received the
 /// whole request.
 struct ReportedEvents {
-    /// Whether ``TransportEvent/sent`` may be reported.
     private(set) var awaitsSent: Bool
-    /// Whether ``TransportEvent/head(status:headers:)`` may be reported.
     private(set) var awaitsHead: Bool
 
     init(_ request: HTTPRequest) {
@@ -13,13 +11,11 @@ struct ReportedEvents {
         awaitsHead = awaitsSent
     }
 
-    /// Returns whether ``TransportEvent/sent`` may be reported, now and not again.
     mutating func addSent() -> Bool {
         defer { awaitsSent = false }
         return awaitsSent
     }
 
-    /// Returns whether ``TransportEvent/head(status:headers:)`` may be reported, now and not again.
     mutating func addHead() -> Bool {
         defer { (awaitsSent, awaitsHead) = (false, false) }
         return awaitsHead

@@ -4,7 +4,6 @@ import Security
 
 // Untested.
 extension SubjectPublicKeyInfo.Algorithm {
-    /// Creates the algorithm of a public key; `nil` for one that is not supported.
     init?(of key: SecKey) {
         guard let attributes = SecKeyCopyAttributes(key) as? [String: Any],
             let type = attributes[kSecAttrKeyType as String] as? String,

@@ -6,13 +6,12 @@ import Foundation
 enum SubjectPublicKeyInfo {
     /// The algorithm of a key.
     enum Algorithm: CaseIterable {
-        /// RSA; the key is an `RSAPublicKey` (RFC 8017 appendix A.1.1).
+        /// The key is an `RSAPublicKey` (RFC 8017 appendix A.1.1).
         case rsa
-        /// An elliptic curve of NIST; the key is an uncompressed point (RFC 5480 section 2.2).
+        /// The key is an uncompressed point (RFC 5480 section 2.2).
         case p256, p384, p521
     }
 
-    /// Returns the encoding of `key` in DER.
     static func encode(_ key: Data, _ algorithm: Algorithm) -> Data {
         // The first byte of a bit string is the number of its unused bits.
         element(.sequence, element(.sequence, identifier(of: algorithm)) + element(.bitString, Data([0]) + key))
@@ -42,7 +41,7 @@ enum SubjectPublicKeyInfo {
         }
     }
 
-    /// Returns the tag, the length and the content of an element (ITU-T X.690 section 8.1).
+    /// ITU-T X.690 section 8.1.
     private static func element(_ tag: Tag, _ content: Data) -> Data {
         var length: [UInt8] = []
         var rest = content.count

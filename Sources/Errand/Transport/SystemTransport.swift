@@ -9,7 +9,6 @@
 /// let proxy = APIProxy(transport: try SystemTransport(configuration))
 /// ```
 public final class SystemTransport: HTTPTransport {
-    /// The platform's transport.
     let platform: any HTTPTransport
 
     /// Creates a transport with the default configuration, which shares no connections with other transports.

@@ -1,12 +1,7 @@
 import Foundation
 
 extension TransportError {
-    /// Returns the error for a setting of a ``TransportConfiguration`` that a transport cannot apply.
-    ///
-    /// - Parameters:
-    ///   - setting: The path of the property, such as `tls.clientIdentity`.
-    ///   - reason: Why it cannot be applied, and what to do.
-    /// - Returns: An error of the kind ``Kind/invalidRequest``.
+    /// `setting` is the path of the property, such as `tls.clientIdentity`; `reason` says what to do as well.
     static func refusal(of setting: String, _ reason: String) -> TransportError {
         TransportError(.invalidRequest, "the setting \(setting) cannot be applied: \(reason)")
     }
@@ -14,12 +9,11 @@ extension TransportError {
 
 // Each function throws the kind `invalidRequest`, with the name of the first setting that it refuses.
 extension TransportConfiguration {
-    /// The longest path of a Unix socket, in bytes: `sun_path` of Linux, of which the last byte is 0; Darwin has 4 less.
+    /// In bytes: `sun_path` of Linux, of which the last byte is 0; Darwin has 4 less.
     private static let longestSocketPath = 107
     private static let proxySchemes: Set = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
 
     #if os(Linux)
-    /// Refuses what this libcurl cannot apply.
     func validateForCurl() throws(TransportError) {
         try validate()
         try requireDefaults(
@@ -34,7 +28,6 @@ extension TransportConfiguration {
     }
     #endif
 
-    /// Refuses what `URLSession` cannot apply on this platform.
     func validateForURLSession() throws(TransportError) {
         try validate()
         #if canImport(FoundationNetworking)
@@ -45,7 +38,6 @@ extension TransportConfiguration {
         #endif
     }
 
-    /// Refuses what `URLSession` cannot apply on Apple's platforms.
     func validateForAppleURLSession() throws(TransportError) {
         let settings = ["connectTimeout", "idleConnectionAge", "unixSocketPath"]
         try requireDefaults(of: settings, "URLSession has no such setting; keep the default")
@@ -53,7 +45,7 @@ extension TransportConfiguration {
         try tls.clientIdentity?.validatePKCS12()
     }
 
-    /// Refuses what no transport can apply; ``PinnedKeys`` checks the pins.
+    /// ``PinnedKeys`` checks the pins.
     func validate() throws(TransportError) {
         for (name, count) in [("connectionsPerHost", connectionsPerHost), ("connections", connections)] {
             guard count > 0 else { throw .refusal(of: name, "\(count) is less than one connection") }
@@ -85,7 +77,7 @@ extension TransportConfiguration {
         if let setting = settings.first(where: changed.contains) { throw .refusal(of: setting, reason) }
     }
 
-    /// The names of the settings that do not have their defaults, without those that every transport applies.
+    /// Without the settings that every transport applies.
     private var changedSettings: [String] {
         let standard = TransportConfiguration()
         let hasOtherProxy = if case .environment = proxy { false } else { true }
@@ -105,10 +97,8 @@ extension TransportConfiguration {
 }
 
 extension ClientIdentity {
-    /// Whether the certificate is in a PKCS #12 file.
     var isPKCS12: Bool { ["p12", "pfx"].contains(certificate.pathExtension.lowercased()) }
 
-    /// Refuses an identity without origins, one for other URLs than `https`, and files that cannot be read.
     fileprivate func validate() throws(TransportError) {
         guard !origins.isEmpty else { throw refusal("it has no origin, so no server would receive it") }
         guard origins.allSatisfy({ Origin($0)?.scheme == "https" }) else {
@@ -121,7 +111,6 @@ extension ClientIdentity {
         }
     }
 
-    /// Refuses an identity that is not in one PKCS #12 file.
     fileprivate func validatePKCS12() throws(TransportError) {
         guard isPKCS12, privateKey == nil else {
             // Not every version of the systems reads the algorithms that OpenSSL 3 selects.

@@ -79,7 +79,6 @@ public struct TransportConfiguration: Sendable {
 }
 
 extension TransportCapacity {
-    /// Creates the capacity of a valid configuration.
     init(of configuration: TransportConfiguration) {
         self.init()
         connectionsPerHost = configuration.connectionsPerHost

@@ -4,19 +4,15 @@
 /// not end it, nor does a total. A cursor is sent back byte by byte, encoded for the query or the body. A cursor that the
 /// server has sent before is not requested again: the next load fails with `decoding`.
 public struct CursorStrategy: PageStrategy {
-    /// The name of the parameter for the cursor; `cursor` by default.
     package var cursorKey = "cursor"
-    /// Where a page contains the cursor of the next page; ``Source/nextCursor`` by default.
     package var next: Source = .nextCursor
-    /// The name of the parameter for the cursor of a previous page; `nil`, the default, is ``cursorKey``.
+    /// `nil` is ``cursorKey``.
     package var previousCursorKey: String?
-    /// Where a page contains the cursor of the previous page; `nil`, the default, if it contains none.
+    /// `nil` if a page contains no cursor of the previous one.
     package var previous: Source?
-    /// The cursor at which the list starts; `nil`, the default, sends none.
     package var startCursor: String?
-    /// The name of the parameter for the size; `nil`, the default, sends none.
+    /// `nil` sends no size.
     package var sizeKey: String?
-    /// The number of items to request per page; at least 1, 20 by default.
     package var size = 20
 
     /// The start of the list, or `startCursor`.

@@ -9,19 +9,15 @@ public import Foundation
 /// of `https`, is not followed: the load fails with `security`, and nothing is sent, unless ``allowedOrigins`` contains it.
 /// The list ends with a response that has no such link; an empty page alone does not end it.
 public struct LinkStrategy: PageStrategy {
-    /// Where a response contains the link to the next page; its `Link` header with the relation `next` by default.
     package var next: Source = .header("next")
-    /// Where a response contains the link to the previous page; its `Link` header with the relation `prev` by default, `nil` if it
-    /// contains none.
     package var previous: Source? = .header("prev")
     /// The origins, besides the service's, to which a link may lead, as URLs of any path; none by default.
     ///
     /// Such an origin receives neither a body nor a header that may be secret, and no cookies but its own. A list whose method
     /// sends a body fails with `security`.
     public var allowedOrigins: [URL] = []
-    /// The name of the parameter for the size, in the first request; `nil`, the default, sends none.
+    /// For the first request; `nil` sends no size.
     package var sizeKey: String?
-    /// The number of items to request per page; at least 1, 20 by default.
     package var size = 20
 
     /// The start of the list.

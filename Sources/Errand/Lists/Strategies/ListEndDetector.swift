@@ -5,13 +5,13 @@
 /// together with a page that is shorter than another.
 struct ListEndDetector {
     let page: PageInfo
-    /// The number of items received up to the end of the page; `nil` if it is not known.
+    /// Up to the end of the page.
     let receivedItems: Int?
-    /// The number of pages up to this one; `nil` if the server's number of pages has no meaning.
+    /// `nil` if the server's number of pages has no meaning.
     let receivedPages: Int?
     let requestedSize: Int
 
-    /// Returns whether the page is certainly the last one; with an exact total, a total that is reached is sufficient.
+    /// With an exact total, a total that is reached is sufficient.
     func isEnd(totalIsExact: Bool) -> Bool {
         guard page.itemCount > 0 else { return true }
         guard missing.map({ $0 > 0 }) != true else { return false }
@@ -25,7 +25,7 @@ struct ListEndDetector {
         return isFirst && page.itemCount < requestedSize && page.totalItems == nil ? .end : .unknown
     }
 
-    /// The number of items, or else pages, missing according to the server's total; `nil` if it is not known.
+    /// The number of items, or else pages, missing according to the server's total.
     private var missing: Int? {
         if let total = page.totalItems, let receivedItems { return total.subtractingClamped(receivedItems) }
         // The server may have calculated its number of pages from the requested size.
@@ -35,7 +35,7 @@ struct ListEndDetector {
 }
 
 extension Int {
-    /// Returns the sum; `Int.max` if it overflows.
+    /// `Int.max` if it overflows.
     func addingClamped(_ other: Int) -> Int {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? .max : sum

@@ -4,18 +4,13 @@
 /// empty page; with a page that is shorter than `limit` and shorter than an earlier page, after the total has been reached
 /// if the server sends one; and with a 404 for a page that no total promises.
 public struct OffsetStrategy: PageStrategy {
-    /// The name of the parameter for the offset; `offset` by default.
     package var offsetKey = "offset"
-    /// The name of the parameter for the limit; `limit` by default.
     package var limitKey = "limit"
-    /// The number of items to request per page; at least 1, 20 by default.
     package var limit = 20
-    /// The offset at which the list starts; 0 by default, and never below.
     package var startOffset = 0
-    /// Whether the list ends as soon as the server's total is reached; false by default.
+    /// If the total is too small, items are missing.
     ///
-    /// If the total is too small, items are missing. If this is false, the list requests one page more when its last page is
-    /// as long as the others, or the only one.
+    /// If this is false, the list requests one page more when its last page is as long as the others, or the only one.
     package var totalIsExact = false
 
     /// The offset at which the list starts.

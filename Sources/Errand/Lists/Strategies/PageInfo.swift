@@ -19,7 +19,7 @@ public struct PageInfo: Sendable {
     public internal(set) var itemsBefore: Int?
     /// The largest number of items that the server sent in one page of this list, this page included.
     public internal(set) var largestPage: Int
-    /// The body as JSON, parsed when a strategy reads it.
+    /// Parsed when a strategy reads it.
     let json: PageJSON
 
     /// Creates the information about a page, to test a custom strategy.

@@ -14,9 +14,6 @@ final class PageJSON: Sendable {
         self.parse = parse
     }
 
-    /// Returns the body; parses it unless it has been parsed.
-    ///
-    /// - Throws: `DecodingError` when it is not JSON as in RFC 8259.
     func value() throws -> JSONValue {
         if let known = parsed.withLock({ $0 }) { return try known.get() }
         let result = Result { try parse(body) }
@@ -24,7 +21,7 @@ final class PageJSON: Sendable {
         return try result.get()
     }
 
-    /// Releases the parsed body, which takes more memory than the page.
+    /// The parsed body takes more memory than the page.
     func discard() {
         parsed.take { state in
             defer { state = nil }
@@ -34,9 +31,7 @@ final class PageJSON: Sendable {
 }
 
 extension PageInfo {
-    /// Returns the body of the page, for what a strategy reads in it; `nil` for an empty body.
-    ///
-    /// - Throws: ``PageStrategyError`` when it is not JSON as in RFC 8259 and UTF-8.
+    /// `nil` for an empty body.
     func body(for name: String) throws(PageStrategyError) -> JSONValue? {
         guard !response.body.isEmpty else { return nil }
         do {

@@ -5,18 +5,12 @@
 /// alone decides nothing, because a server may cap, ignore or round it. If the last page is as long as the others, or the
 /// only one, the list therefore requests one more page; `totalIsExact` avoids that request.
 public struct PageNumberStrategy: PageStrategy {
-    /// The number of the first page; 1 by default.
     package var first = 1
-    /// The name of the parameter for the number; `page` by default.
     package var pageKey = "page"
-    /// The name of the parameter for the size; `pageSize` by default.
     package var sizeKey = "pageSize"
-    /// The number of items to request per page; at least 1, 20 by default.
     package var size = 20
-    /// The number of the page at which the list starts; `nil`, the default, is `first`.
+    /// `nil` is `first`.
     package var startNumber: Int?
-    /// Whether the list ends as soon as the server's total of items, or else of pages, is reached; false by default.
-    ///
     /// If the total is too small, items are missing.
     package var totalIsExact = false
 

@@ -16,7 +16,6 @@ public struct PageStart: Sendable, Equatable {
 }
 
 extension PageStart {
-    /// Returns the number of items from `other` to this start, if it is known.
     func items(after other: PagePosition) -> Int? {
         guard other != position else { return precedingItems }
         guard case .offset(let offset) = position, case .offset(let start) = other, offset > start else { return nil }
@@ -25,7 +24,7 @@ extension PageStart {
 }
 
 extension PageStrategy {
-    /// Returns the position of the page before a start that edits have moved.
+    /// Edits may have moved the start.
     func position(before start: PageStart, pageSize: Int) -> PagePosition? {
         guard start.precedingItems == 0 else { return start.position }
         let before = self.start(start, movedBy: -pageSize, pageSize: pageSize)

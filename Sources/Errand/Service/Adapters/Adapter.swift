@@ -15,7 +15,7 @@ public struct Adapter<Subject>: Sendable {
 
     /// What the reason of an error calls the adapter; free of secrets.
     public let name: String
-    /// What the adapter belongs to, so that it can be found again; `nil` for a closure.
+    /// Finds the adapter again; `nil` for a closure.
     package let owner: (any Sendable)?
     package let adapt: Change
 
@@ -28,7 +28,6 @@ public struct Adapter<Subject>: Sendable {
         (self.name, self.adapt, owner) = (name, adapt, nil)
     }
 
-    /// Creates an adapter that is found by its owner.
     package init<Owner: Sendable>(of owner: Owner, _ adapt: @escaping Change) {
         (name, self.adapt, self.owner) = ("\(Owner.self)", adapt, owner)
     }

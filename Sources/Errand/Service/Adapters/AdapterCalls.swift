@@ -1,22 +1,19 @@
 import Foundation
 
 extension APIService {
-    /// Returns the parameters of a load as its adapters leave them.
-    func adapted(_ params: APIParams?, in context: AdapterContext) async throws(APIError) -> APIParams? {
+    func adapt(_ params: APIParams?, in context: AdapterContext) async throws(APIError) -> APIParams? {
         let call = AdapterCall(what: "the parameters", failure: .invalidRequest)
-        return try await adapted(params, by: adapters.params, context, for: call)
+        return try await adapt(params, by: adapters.params, context, for: call)
     }
 
-    /// Returns a request as its adapters leave it.
-    func adapted(_ request: HTTPRequest, in context: AdapterContext) async throws(APIError) -> HTTPRequest {
+    func adapt(_ request: HTTPRequest, in context: AdapterContext) async throws(APIError) -> HTTPRequest {
         let call = AdapterCall(what: "the request", failure: .invalidRequest)
-        return try await adapted(request, by: adapters.request, context, for: call)
+        return try await adapt(request, by: adapters.request, context, for: call)
     }
 
-    /// Returns a response as its adapters leave it.
-    func adapted(_ response: APIResponse, in context: AdapterContext) async throws(APIError) -> APIResponse {
+    func adapt(_ response: APIResponse, in context: AdapterContext) async throws(APIError) -> APIResponse {
         let call = AdapterCall(what: "the response", failure: .decoding)
-        let adapted = try await adapted(response, by: adapters.response, context, for: call)
+        let adapted = try await adapt(response, by: adapters.response, context, for: call)
         guard adapted.file == nil || adapted.body.isEmpty else {
             let reason = "a response adapter has set the body of a response that is stored in a file"
             throw APIError(.decoding, reason: reason, response: response)
@@ -24,17 +21,12 @@ extension APIService {
         return adapted.withFile(of: response)
     }
 
-    /// Returns the data of a response as its adapters leave it.
-    func adapted(
-        _ data: Data,
-        of response: APIResponse,
-        in context: AdapterContext
-    ) async throws(APIError) -> Data {
+    func adapt(_ data: Data, of response: APIResponse, in context: AdapterContext) async throws(APIError) -> Data {
         let call = AdapterCall(what: "the data", failure: .decoding, response: response)
-        return try await adapted(data, by: adapters.data, context, for: call)
+        return try await adapt(data, by: adapters.data, context, for: call)
     }
 
-    private func adapted<Subject>(
+    private func adapt<Subject>(
         _ subject: Subject,
         by adapters: [Adapter<Subject>],
         _ context: AdapterContext,
@@ -44,7 +36,7 @@ extension APIService {
         for adapter in adapters {
             do {
                 guard !Task.isCancelled else { throw APIError(.cancelled) }
-                subject = try await changed(subject, by: adapter, context)
+                subject = try await apply(adapter, to: subject, context)
             } catch {
                 throw failure(error, of: adapter.name, in: call).withResponse(
                     ifMissing: subject as? APIResponse ?? call.response
@@ -54,9 +46,9 @@ extension APIService {
         return subject
     }
 
-    private func changed<Subject>(
-        _ subject: Subject,
-        by adapter: Adapter<Subject>,
+    private func apply<Subject>(
+        _ adapter: Adapter<Subject>,
+        to subject: Subject,
         _ context: AdapterContext
     ) async throws -> Subject {
         try await EnvironmentScope.$current.withValue(environment) {
@@ -66,9 +58,8 @@ extension APIService {
         }
     }
 
-    /// Returns a failure as its adapters leave it, with what one of them has thrown to have the load sent again, if `mayRetry`,
-    /// which counts that, returns that it may be.
-    func adapted(
+    /// An adapter may have the load sent again if `mayRetry` allows that, which counts it.
+    func adapt(
         _ failure: APIError,
         in context: AdapterContext,
         mayRetry: () -> Bool
@@ -77,7 +68,7 @@ extension APIService {
         for adapter in adapters.failure {
             guard !Task.isCancelled else { throw APIError(.cancelled) }
             do {
-                error = try await changed(error, by: adapter, context)
+                error = try await apply(adapter, to: error, context)
             } catch let retry as AdapterRetry {
                 if mayRetry() { return (error, retry) }
             } catch let thrown {
@@ -103,7 +94,6 @@ private struct AdapterCall {
     let what: String
     /// The type of an error that is not one of this library.
     let failure: APIErrorType
-    /// The response that the data are of.
     var response: APIResponse?
 }
 
@@ -113,15 +103,12 @@ private struct RequestedRetry: Error {
 }
 
 extension APIError {
-    /// What an adapter has thrown to have the load sent again; `nil` for another error.
     var requestedRetry: AdapterRetry? { (underlying as? RequestedRetry)?.retry }
 
-    /// This error as the failure of a load that is not sent again.
     var withoutRequestedRetry: APIError {
         requestedRetry.map { caused(by: APIError(type, reason: reason, underlying: $0)) } ?? self
     }
 
-    /// This error with the response that it is about, if there is one, unless it has one.
     fileprivate func withResponse(ifMissing response: APIResponse?) -> APIError {
         response.map { withResponse(ifMissing: $0) } ?? self
     }

@@ -15,25 +15,20 @@ public struct AdapterContext: Sendable {
     public let environment: APIEnvironment
     /// The clock of the proxy.
     public let clock: any APIClock
-    /// The uptime when this send began, before its first adapter; by ``SystemClock``, because tests may stop the proxy's clock.
+    /// Before the first adapter; by ``SystemClock``, because tests may stop the proxy's clock.
     package let startedAt: Duration
-    /// Delivers the events of the load.
     var trace: LoadTrace?
 
     /// The request of this send as the request adapters left it; `nil` for parameter and request adapters.
     public internal(set) var request: HTTPRequest?
-    /// The parameters of this send, for adapters of parameters and requests that sign them.
+    /// For adapters of parameters and requests that sign them.
     package internal(set) var sentParams: SentParams?
 }
 
 extension AdapterContext {
-    /// Reports to the monitors of the load that an adapter waits, at most as long as `limit`.
     package func willWait(for reason: APIEvent.Reason, limit: Duration?) {
         trace?.willWait(for: reason, limit: limit)
     }
 
-    /// Reports to the monitors of the load that what an adapter has waited for is renewed.
-    package func didRenew(_ renewal: APIEvent.Renewal) {
-        trace?.emit(.renewed(renewal))
-    }
+    package func didRenew(_ renewal: APIEvent.Renewal) { trace?.emit(.renewed(renewal)) }
 }

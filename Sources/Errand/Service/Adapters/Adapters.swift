@@ -62,7 +62,6 @@ public struct Adapters: Sendable {
     /// Whether some of them change what has arrived.
     var adaptsResponses: Bool { !response.isEmpty || !data.isEmpty }
 
-    /// Adds those of `other` after these.
     mutating func append(_ other: Adapters) {
         params += other.params
         request += other.request

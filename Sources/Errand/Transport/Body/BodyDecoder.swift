@@ -10,14 +10,13 @@ extension ContentCoding {
 struct DecodingBudget {
     /// Bytes that a common machine decodes in about a millisecond.
     private static let bytesPerTurn = 1 << 20
-    /// The minimum cost of a step, so that decoding empty streams is limited as well.
+    /// So that decoding empty streams is limited as well.
     private static let bytesPerStep = 512
 
     private var remainingBytes = bytesPerTurn
 
     var isSpent: Bool { remainingBytes <= 0 }
 
-    /// Subtracts the cost of a step that has read and written `bytes` bytes.
     fileprivate mutating func spend(bytes: Int) {
         remainingBytes -= bytes + Self.bytesPerStep
     }
@@ -27,13 +26,9 @@ struct DecodingBudget {
 final class BodyDecoder {
     private let layers: [CodingLayer]
 
-    /// Creates a decoder for a body in `codings`, the outermost first.
+    /// The outermost coding is the first one.
     ///
-    /// - Parameters:
-    ///   - codings: At least one.
-    ///   - limit: The most bytes of the decoded body; `nil` for no limit. The result of the outer codings may be larger, by as
-    ///     much as a coding adds to a body that it cannot compress.
-    /// - Throws: ``TransportError/Kind/badResponse`` when there is no memory.
+    /// The result of the outer codings may be larger than `limit`, by as much as a coding adds to a body that it cannot compress.
     init(_ codings: [ContentCoding], limit: Int?) throws(TransportError) {
         var layers: [CodingLayer] = []
         for (index, coding) in codings.enumerated() {
@@ -51,11 +46,9 @@ final class BodyDecoder {
     /// Whether bytes that were passed before are not all decoded.
     var isBusy: Bool { layers.contains(where: \.isBusy) }
 
-    /// Decodes until `input` is empty or `budget` is spent, removes the read bytes from `input` and calls `receive` with the
-    /// decoded ones.
+    /// Decodes until `input` is empty or `budget` is spent, and removes the read bytes from `input`.
     ///
-    /// - Returns: Whether everything is decoded; if not, a later call with the rest of `input` continues.
-    /// - Throws: ``TransportError/Kind/badResponse``, ``TransportError/Kind/responseTooLarge``, or what `receive` throws.
+    /// Returns whether everything is decoded; if not, a later call with the rest of `input` continues.
     func decode(
         _ input: inout UnsafeRawBufferPointer,
         within budget: inout DecodingBudget,
@@ -72,9 +65,7 @@ final class BodyDecoder {
         return true
     }
 
-    /// Checks that every coded stream is complete; a stream without bytes is.
-    ///
-    /// - Throws: ``TransportError/Kind/connectionLost`` when one is truncated.
+    /// Throws when a coded stream is truncated; a stream without bytes is complete.
     func finish() throws(TransportError) {
         for layer in layers { try layer.finish() }
     }
@@ -89,7 +80,7 @@ private final class CodingLayer {
     private static let freeBytes = 1 << 20
     private static let bytesPerDecodedByte = 64
 
-    /// The bytes to decode, whose memory must stay valid until they have been read.
+    /// The memory must stay valid until the bytes have been read.
     var input = UnsafeRawBufferPointer(start: nil, count: 0)
     private let coding: ContentCoding
     private let limit: Int?
@@ -121,7 +112,7 @@ private final class CodingLayer {
         return input
     }
 
-    /// Decodes a part of the input; the result is valid until the next call.
+    /// The result is valid until the next call.
     func decode(within budget: inout DecodingBudget) throws(TransportError) -> UnsafeRawBufferPointer {
         guard step != .ended || coding.allowsMembers else { throw failure("has bytes after its end") }
         if step == .ended, coding == .gzip, isPadding || input.first == 0 { return try skipPadding(within: &budget) }
@@ -137,7 +128,7 @@ private final class CodingLayer {
         return UnsafeRawBufferPointer(rebasing: output[..<count])
     }
 
-    /// Removes NUL bytes after the last member of gzip, as gzip and browsers do.
+    /// As gzip and browsers do after the last member.
     private func skipPadding(within budget: inout DecodingBudget) throws(TransportError) -> UnsafeRawBufferPointer {
         isPadding = true
         guard input.allSatisfy({ $0 == 0 }) else { throw failure("has bytes after its end") }

@@ -5,7 +5,7 @@ enum ContentCoding: String, CaseIterable {
     case brotli = "br"
     case zstd
 
-    /// The coding with a server's name for it, in lower case; `nil` for an unknown name.
+    /// `name` is in lower case.
     init?(named name: String) {
         self.init(rawValue: name == "x-gzip" ? "gzip" : name)
     }
@@ -16,11 +16,9 @@ enum ContentCoding: String, CaseIterable {
 
 /// The length of a response's body, and the codings to decode.
 struct BodyLayout {
-    /// The bytes of the body as it is transferred; `nil` when unknown, and for a response without a body.
+    /// As it is transferred; `nil` when unknown, and for a response without a body.
     var contentLength: Int64?
     var codings: [ContentCoding] = []
-
-    /// The bytes of the decoded body; `nil` when unknown.
     var decodedLength: Int64? { codings.isEmpty ? contentLength : nil }
 }
 
@@ -32,9 +30,9 @@ struct BodyFraming {
     static let codingLimit = 2
 
     private var lengths: [String] = []
-    /// The elements of `Content-Encoding`, in lower case.
+    /// In lower case.
     private var contentCodings: [String] = []
-    /// The elements of `Transfer-Encoding`, in lower case.
+    /// In lower case.
     private var transferCodings: [String] = []
 
     init() {}
@@ -43,7 +41,7 @@ struct BodyFraming {
         for field in headers { add(name: field.name.utf8, value: field.value.utf8) }
     }
 
-    /// Adds a header line if it describes the body.
+    /// Ignores a header line that does not describe the body.
     mutating func add(name: some Collection<UInt8>, value: some BidirectionalCollection<UInt8>) {
         if name.equalsIgnoringCase("content-length") { value.addElements(to: &lengths) }
         if name.equalsIgnoringCase("content-encoding") { value.addElements(to: &contentCodings) }
@@ -54,18 +52,15 @@ struct BodyFraming {
 
     private var appliedContentCodings: [String] { contentCodings.filter { !$0.isEmpty && $0 != "identity" } }
 
-    /// Returns the layout of the body.
-    ///
-    /// - Throws: What ``contentLength()`` and ``codings(_:)`` throw; a response without a body is not checked for codings.
+    /// A response without a body is not checked for codings.
     func layout(hasBody: Bool, canDecode: (ContentCoding) -> Bool) throws(TransportError) -> BodyLayout {
         let length = try contentLength()
         return hasBody ? BodyLayout(contentLength: length, codings: try codings(canDecode)) : BodyLayout()
     }
 
-    /// Returns the value of `Content-Length`; `nil` without one, and where a transfer coding overrides it.
+    /// `nil` where a transfer coding overrides `Content-Length`.
     ///
-    /// - Throws: ``TransportError/Kind/badResponse`` when there are different values, or one that is not a number: it is
-    ///   unknown where the body ends (RFC 9112 section 6.3).
+    /// Throws when there are different values, or one that is not a number: the end of the body is unknown (RFC 9112 section 6.3).
     func contentLength() throws(TransportError) -> Int64? {
         guard let text = lengths.first else { return nil }
         guard let length = Int64(text), text.utf8.first != UInt8(ascii: "+"), length >= 0,
@@ -74,12 +69,9 @@ struct BodyFraming {
         return transferCodings.isEmpty ? length : nil
     }
 
-    /// Returns the codings to decode, in that order: transfer codings before content codings, and of each the last one first.
+    /// Transfer codings before content codings, and of each the last one first.
     ///
     /// A content coding for which `canDecode` returns `false` is not decoded, and neither are those that it encloses.
-    ///
-    /// - Throws: ``TransportError/Kind/badResponse`` when there are more than ``codingLimit``, when a transfer coding is
-    ///   unknown, or when the end of the body is ambiguous.
     func codings(_ canDecode: (ContentCoding) -> Bool) throws(TransportError) -> [ContentCoding] {
         let content = appliedContentCodings
         let transfer = try appliedTransferCodings()
@@ -111,14 +103,14 @@ struct BodyFraming {
 }
 
 extension HTTPMethod {
-    /// Returns whether a response with `status` to this method has a body (RFC 9110 section 6.4.1).
+    /// RFC 9110 section 6.4.1.
     package func allowsResponseBody(_ status: Int) -> Bool {
         self != .head && status != 204 && status != 304
     }
 }
 
 extension BidirectionalCollection<UInt8> {
-    /// Adds the elements of a comma-separated value, in lower case and without surrounding blanks.
+    /// In lower case and without surrounding blanks.
     fileprivate func addElements(to elements: inout [String]) {
         var rest = self[...]
         while let comma = rest.firstIndex(of: UInt8(ascii: ",")) {

@@ -11,12 +11,11 @@ struct ContentDecoder {
 
     private let pointer: OpaquePointer
 
-    /// Returns whether the library for `coding` is in the process or can be loaded.
+    /// The library for `coding` may be in the process, or is loaded.
     static func isAvailable(_ coding: ContentCoding) -> Bool {
         curlrt_coding_available(coding.runtime)
     }
 
-    /// Creates a decoder; `nil` when the coding is not available.
     init?(_ coding: ContentCoding) {
         guard let pointer = curlrt_decoder_make(coding.runtime) else { return nil }
         self.pointer = pointer
@@ -26,7 +25,7 @@ struct ContentDecoder {
         curlrt_decoder_free(pointer)
     }
 
-    /// Decodes from `input` to `output` until one of them is used up, and removes the decoded bytes from `input`.
+    /// Decodes until `input` or `output` is used up.
     func decode(_ input: inout UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> (Step, Int) {
         var next = input.baseAddress?.assumingMemoryBound(to: UInt8.self)
         var count = input.count

@@ -16,7 +16,7 @@ final class HTTPBodyFeed: Sendable {
 
     private let state = Mutex(State())
 
-    /// Begins to read a new sequence of `stream`; the owner calls ``cancel()`` when it needs no more bytes.
+    /// The owner calls ``cancel()`` when it needs no more bytes.
     init(_ stream: HTTPBody.Stream) {
         let reading = Task.detached { [self] in
             do {
@@ -29,14 +29,9 @@ final class HTTPBodyFeed: Sendable {
         state.withLock { $0.reading = reading }
     }
 
-    /// Moves the next bytes to `buffer`, and returns their number: 0 at the end, `nil` if they are not there yet.
+    /// Returns the number of bytes that were moved to `buffer`: 0 at the end, `nil` if they are not there yet.
     ///
-    /// - Parameters:
-    ///   - buffer: Receives the bytes.
-    ///   - ready: Called once, on any thread, when there are bytes or the end after `nil` was returned; not after
-    ///     ``cancel()``.
-    /// - Returns: The number of bytes.
-    /// - Throws: ``TransportError/Kind/storage`` when the sequence has failed.
+    /// After `nil`, `ready` is called once, on any thread, when there are bytes or the end; not after ``cancel()``.
     func read(
         into buffer: UnsafeMutableRawBufferPointer,
         ready: @escaping @Sendable () -> Void
@@ -55,7 +50,7 @@ final class HTTPBodyFeed: Sendable {
         return former.end == nil ? nil : 0
     }
 
-    /// Stops reading the sequence, and calls no code of the app before it returns.
+    /// Calls no code of the app before it returns.
     func cancel() {
         let former = state.take { state in
             let former = state
@@ -70,7 +65,7 @@ final class HTTPBodyFeed: Sendable {
         }
     }
 
-    /// Offers an element, and waits until it is read.
+    /// Waits until the element is read.
     private func put(_ chunk: Data) async throws {
         let ready = state.take { state -> (@Sendable () -> Void)? in
             guard !state.isCancelled else { return nil }
@@ -102,7 +97,6 @@ final class HTTPBodyFeed: Sendable {
 }
 
 extension TransportError {
-    /// Creates the error of a stream that was not read to its end.
     init(ofStream error: any Error) {
         switch error {
         case let error as HTTPBody.Stream.LengthError:

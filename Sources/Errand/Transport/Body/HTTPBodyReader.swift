@@ -2,7 +2,7 @@ import Foundation
 
 /// Reads a body from the first byte to the last, any number of times; used by one thread at a time.
 package struct HTTPBodyReader: ~Copyable {
-    /// The bytes of the whole body, measured when the reader was created; `nil` when a stream has an unknown length.
+    /// Measured when the reader was created; `nil` when a stream has an unknown length.
     package let totalBytes: Int64?
     private let pieces: [(piece: HTTPBody.Piece, length: Int64?)]
     private var index = 0
@@ -10,10 +10,7 @@ package struct HTTPBodyReader: ~Copyable {
     private var file: FileDescriptor?
     private var feed: HTTPBodyFeed?
 
-    /// Creates a reader, and measures `body`.
-    ///
-    /// - Throws: ``TransportError/Kind/invalidRequest`` when a file is missing, not readable or not a regular file, and when
-    ///   the sum of the lengths is too large.
+    /// Throws `invalidRequest` for a missing file, and when the sum of the lengths is too large.
     package init(_ body: HTTPBody) throws(TransportError) {
         var pieces: [(HTTPBody.Piece, Int64?)] = []
         var totalBytes: Int64? = 0
@@ -33,13 +30,13 @@ package struct HTTPBodyReader: ~Copyable {
 
     deinit { feed?.cancel() }
 
-    /// Returns whether the body has at most `limit` bytes, all of which can be read at once.
+    /// Small bodies can be read at once.
     func isSmall(_ limit: Int64) -> Bool {
         guard let totalBytes, totalBytes <= limit else { return false }
         return !pieces.contains { $0.piece.isStream }
     }
 
-    /// Moves to the first byte; a stream is read from a new sequence.
+    /// A stream is read from a new sequence.
     mutating func rewind() { move(to: 0) }
 
     mutating func stop() { move(to: pieces.count) }
@@ -51,14 +48,9 @@ package struct HTTPBodyReader: ~Copyable {
         feed = nil
     }
 
-    /// Fills `buffer` with the next bytes and returns their number: 0 at the end, `nil` if those of a stream are not there yet.
+    /// Returns the number of bytes that were moved to `buffer`: 0 at the end, `nil` if those of a stream are not there yet.
     ///
-    /// - Parameters:
-    ///   - buffer: Receives the bytes.
-    ///   - ready: Called once, on any thread, when there are bytes or the end after `nil` was returned.
-    /// - Returns: The number of bytes.
-    /// - Throws: ``TransportError/Kind/storage`` when a file became shorter or unreadable after it was measured, and when a
-    ///   stream failed.
+    /// After `nil`, `ready` is called once, on any thread, when there are bytes or the end.
     package mutating func read(
         into buffer: UnsafeMutableRawBufferPointer,
         ready: @escaping @Sendable () -> Void = {}
@@ -130,8 +122,7 @@ package struct HTTPBodyReader: ~Copyable {
         return count
     }
 
-    /// Opens a file that may have been replaced since it was measured; `nil` when it is not a regular file any more but, for
-    /// example, a pipe, which could block.
+    /// A file may have been replaced since it was measured, for example by a pipe, which could block.
     private static func openRegularFile(_ url: URL) throws(SystemError) -> FileDescriptor? {
         let file = try FileDescriptor(opening: url.path, O_RDONLY | O_NONBLOCK)
         guard try file.status().st_mode & S_IFMT == S_IFREG else { return nil }

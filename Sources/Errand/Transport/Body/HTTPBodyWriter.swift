@@ -7,18 +7,15 @@ struct HTTPBodyWriter: ~Copyable {
     private static let reserveLimit: Int64 = 1 << 20
 
     private(set) var body = Data()
-    /// The file with the body; `nil` when it is in memory.
+    /// `nil` when the body is in memory.
     let file: URL?
     private var descriptor: FileDescriptor?
     private let limit: Int
 
-    /// The most bytes that the body may have; `nil` when it is stored in a file.
+    /// `nil` when the body is stored in a file.
     var bodyLimit: Int? { file == nil ? limit : nil }
 
-    /// Creates a writer for the body of a response with `status`; a file replaces an existing one.
-    ///
-    /// - Throws: ``TransportError/Kind/responseTooLarge`` when `expected` exceeds the limit;
-    ///   ``TransportError/Kind/storage`` when the file cannot be created.
+    /// The file of the request replaces an existing one.
     init(_ request: HTTPRequest, status: Int, expected: Int64?) throws(TransportError) {
         limit = request.limits.bodyBytes
         if case .file(let target) = request.destination, (200..<300).contains(status) {
@@ -38,18 +35,12 @@ struct HTTPBodyWriter: ~Copyable {
         body.reserveCapacity(Int(min(expected, Self.reserveLimit)))
     }
 
-    /// Appends decoded bytes.
-    ///
-    /// - Throws: ``TransportError/Kind/responseTooLarge`` or ``TransportError/Kind/storage``.
     mutating func append(_ data: Data) throws(TransportError) {
         try data.withUnsafeBytes { bytes in
             Result { () throws(TransportError) in try append(bytes) }
         }.get()
     }
 
-    /// Appends decoded bytes.
-    ///
-    /// - Throws: ``TransportError/Kind/responseTooLarge`` or ``TransportError/Kind/storage``.
     mutating func append(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
         if let file {
             do throws(SystemError) { try descriptor?.writeAll(bytes) } catch { throw .init(cannotWrite: file, error) }
@@ -60,9 +51,7 @@ struct HTTPBodyWriter: ~Copyable {
         body.append(start.assumingMemoryBound(to: UInt8.self), count: bytes.count)
     }
 
-    /// Waits until the bytes of a file are on the disk: many file systems report a full disk only then.
-    ///
-    /// - Throws: ``TransportError/Kind/storage``.
+    /// Many file systems report a full disk only when the bytes are on the disk.
     func synchronize() throws(TransportError) {
         guard let file else { return }
         do throws(SystemError) { try descriptor?.synchronize() } catch { throw .init(cannotWrite: file, error) }
@@ -74,7 +63,7 @@ struct HTTPBodyWriter: ~Copyable {
 }
 
 extension TransportError {
-    /// Creates the error of a file that cannot be written; the reason names the file and quotes the system's error.
+    /// The reason names the file and quotes the system's error.
     init(cannotWrite target: URL, _ error: SystemError) {
         self.init(.storage, "\(target.lastPathComponent) cannot be written (\(error.reason))", underlying: error)
     }

@@ -11,7 +11,7 @@ final class CurlActivity: Sendable {
     private let state = Atomic(0)
     private let isWatched = Atomic(false)
     private let cuts = Atomic(0)
-    /// The clock of the thread's time on a processor; `nil` before the first turn.
+    /// `nil` before the first turn.
     private let clock = Mutex<clockid_t?>(nil)
 
     init(_ sockets: CurlSockets) {
@@ -26,7 +26,6 @@ final class CurlActivity: Sendable {
         self.clock.withLock { $0 = clock }
     }
 
-    /// Starts a turn, which the watchdog watches.
     func beginTurn() {
         sockets.beginTurn()
         // In the order of `stopWatching(at:)`, so that one of both threads sees what the other one has done.
@@ -37,7 +36,6 @@ final class CurlActivity: Sendable {
         CurlWatchdog.shared.watch(self)
     }
 
-    /// Called for each call from libcurl.
     func receiveCall() {
         state.store(state.load(ordering: .relaxed) + 2, ordering: .relaxed)
     }
@@ -46,18 +44,14 @@ final class CurlActivity: Sendable {
         state.store((state.load(ordering: .relaxed) | 1) + 1, ordering: .releasing)
     }
 
-    /// How many sockets the watchdog has shut down.
     var cutSockets: Int { cuts.load(ordering: .acquiring) }
 
     // MARK: The watchdog's thread
 
-    /// Changes with each step of the loop.
     var step: Int { state.load(ordering: .acquiring) }
-
-    /// Whether the loop was inside a turn at `step`.
     static func isInTurn(at step: Int) -> Bool { step & 1 == 1 }
 
-    /// How long the loop's thread has had a processor, in nanoseconds; 0 when unknown.
+    /// In nanoseconds; 0 when unknown.
     var processorTime: Int64 {
         var time = timespec()
         guard let clock = clock.withLock(\.self), clock_gettime(clock, &time) == 0 else { return 0 }

@@ -5,7 +5,7 @@ import Foundation
 ///
 /// libcurl 7.87 and later reads one file without a directory once, and not for every connection.
 final class CurlCABundle: Sendable {
-    /// The path for libcurl; `nil` to use libcurl's default.
+    /// `nil` to use libcurl's default.
     let path: String?
     private let combined: UnlinkedFile?
 
@@ -14,16 +14,11 @@ final class CurlCABundle: Sendable {
         combined = nil
     }
 
-    /// Finds the system's authorities and adds those of `configuration`.
+    /// Adds the authorities of `configuration` to those of the system.
     ///
-    /// - Parameters:
-    ///   - configuration: The configuration with the additional authorities.
-    ///   - systemFiles: Where the authorities of the system may be stored. The file of the environment variable `SSL_CERT_FILE`
-    ///     is used where none of these is.
-    ///   - openFiles: The folder in which the system lists the open files of this process.
-    /// - Throws: ``TransportError/Kind/invalidRequest`` when the additional authorities cannot be read or one is damaged, and
-    ///   when those of the system are not found, which would not be trusted any more; ``TransportError/Kind/storage`` when the
-    ///   combined file cannot be written.
+    /// The file of the environment variable `SSL_CERT_FILE` is used where `systemFiles` has none.
+    ///
+    /// Throws when those of the system are not found, which would not be trusted any more.
     init(
         _ configuration: TLSConfiguration,
         systemFiles: [String] = CurlCABundle.systemFiles,
@@ -58,10 +53,7 @@ final class CurlCABundle: Sendable {
         return files.first { FileManager.default.isReadableFile(atPath: $0) }
     }
 
-    /// Returns certificates in PEM form.
-    ///
-    /// - Throws: ``TransportError/Kind/invalidRequest`` when one is not a complete element of DER, for which libcurl would trust
-    ///   no authority at all.
+    /// Throws when one is not a complete element of DER, for which libcurl would trust no authority at all.
     private static func text(of certificates: [Data]) throws(TransportError) -> Data {
         var text = ""
         for (index, certificate) in certificates.enumerated() {
@@ -83,7 +75,7 @@ final class CurlCABundle: Sendable {
 }
 
 extension Data {
-    /// Whether this is one sequence of DER (ITU-T X.690 section 8.1), as a certificate is, and all of it.
+    /// ITU-T X.690 section 8.1.
     fileprivate var isCompleteSequence: Bool {
         let bytes = [UInt8](self)
         guard bytes.count >= 2, bytes[0] == 0x30 else { return false }
@@ -98,18 +90,11 @@ extension Data {
 ///
 /// The file can be read at ``path`` until this value is destroyed.
 struct UnlinkedFile: ~Copyable {
-    /// Where this process can open the file.
     let path: String
     private let descriptor: FileDescriptor
     private let isLinked: Bool
 
-    /// Creates and writes a file.
-    ///
-    /// - Parameters:
-    ///   - bytes: The contents of the file.
-    ///   - descriptorFolder: The folder in which the system lists the open files of this process, such as `/proc/self/fd`.
-    ///     If the file cannot be read there, it stays in the temporary folder until this value is destroyed.
-    /// - Throws: Why the file cannot be created or written.
+    /// A file that cannot be read in `descriptorFolder`, such as `/proc/self/fd`, stays in its folder as long as this value.
     init(containing bytes: [UInt8], descriptorFolder: String) throws(SystemError) {
         let name = FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID().uuidString)").path
         let file = try FileDescriptor(opening: name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)

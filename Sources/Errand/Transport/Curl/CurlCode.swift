@@ -9,7 +9,7 @@ struct CurlCode: RawRepresentable, Hashable {
     static let couldntResolveHost = CurlCode(rawValue: 6)
     private static let couldntConnect = CurlCode(rawValue: 7)
 
-    /// Returns the kind of failure; `osErrno` is the `errno` of the last failed connect.
+    /// `osErrno` is the `errno` of the last failed connect.
     func errorKind(osErrno: Int) -> TransportError.Kind {
         let isUnreachable = [ENETDOWN, ENETUNREACH, EHOSTUNREACH].contains(Int32(truncatingIfNeeded: osErrno))
         if self == .couldntConnect, isUnreachable { return .noNetwork }

@@ -15,24 +15,20 @@ struct CurlEasy: Equatable {
     }
 
     func free() { curlrt_easy_free(pointer) }
-
-    /// The value of ``CurlOption/private``.
     var privatePointer: UnsafeMutableRawPointer? { curlrt_easy_private(pointer) }
 
     func number(_ info: CurlInfo) -> Int { curlrt_easy_number(pointer, info.number) }
 
-    /// Returns a size, an identifier or a time that libcurl reports for the transfer; `nil` when it does not know it.
+    /// `nil` when libcurl does not know it.
     func size(_ info: CurlSizeInfo) -> Int64? {
         let value = curlrt_easy_size(pointer, info.number)
         return value >= 0 ? value : nil
     }
 
-    /// Returns text that libcurl reports for the transfer; empty when there is none.
+    /// Empty when there is none.
     func text(_ info: CurlInfo) -> String { curlrt_easy_text(pointer, info.number).map { String(cString: $0) } ?? "" }
 
-    /// Sets a number.
-    ///
-    /// - Returns: Whether this libcurl has the option and accepts the number.
+    /// Returns whether this libcurl has the option and accepts the number.
     @discardableResult
     func set(_ option: CurlOption<Int>, to value: Int) -> Bool {
         curlrt_easy_set_number(pointer, option.number, value) == 0
@@ -40,16 +36,14 @@ struct CurlEasy: Equatable {
 
     func set(_ option: CurlOption<Int64>, to value: Int64) { _ = curlrt_easy_set_size(pointer, option.number, value) }
 
-    /// Sets text, which libcurl copies, or removes it.
-    ///
-    /// - Returns: Whether this libcurl has the option and accepts the text.
+    /// Returns whether this libcurl has the option and accepts the text, which it copies.
     @discardableResult
     func set(_ option: CurlOption<String>, to value: String?) -> Bool {
         guard let value else { return curlrt_easy_set_pointer(pointer, option.number, nil) == 0 }
         return value.withCString { curlrt_easy_set_pointer(pointer, option.number, $0) == 0 }
     }
 
-    /// Sets a pointer, which must stay valid while it is set.
+    /// The pointer must stay valid while it is set.
     func set(_ option: CurlOption<UnsafeRawPointer>, to value: UnsafeRawPointer?) {
         _ = curlrt_easy_set_pointer(pointer, option.number, value)
     }
@@ -62,14 +56,12 @@ struct CurlEasy: Equatable {
         _ = curlrt_easy_set_seek(pointer, option.number, function)
     }
 
-    /// Sets the function that is called before the request is sent on a connection.
-    ///
-    /// - Returns: Whether this libcurl has the option (7.80).
+    /// Called before the request is sent on a connection; returns whether this libcurl has the option (7.80).
     func set(_ option: CurlOption<CurlPrereqFunction>, to function: CurlPrereqFunction) -> Bool {
         curlrt_easy_set_prereq(pointer, option.number, function) == 0
     }
 
-    /// Continues a transfer that a write callback has paused, and calls that before it returns.
+    /// Calls the write callback that has paused the transfer before it returns.
     func resume() -> CurlCode { CurlCode(rawValue: curlrt_easy_resume(pointer)) }
 
     /// Changes `connecting` whenever the transfer starts a name lookup or opens a socket, and makes its sockets close-on-exec.
@@ -83,9 +75,7 @@ struct CurlEasy: Equatable {
         curlrt_easy_observe_handshakes(pointer, connecting.steps)
     }
 
-    /// Ends the transfer when a proxy server responds to `CONNECT` with more than ``tunnelLimit`` bytes.
-    ///
-    /// - Parameter connecting: The same as in ``observeConnecting(_:)``; its step is 0 while a request is sent.
+    /// `connecting` is the same as in ``observeConnecting(_:)``; its step is 0 while a request is sent.
     func limitTunnel(_ connecting: UnsafeMutablePointer<CurlConnecting>) {
         curlrt_easy_limit_tunnel(pointer, connecting.steps)
     }

@@ -5,7 +5,7 @@ import Synchronization
 /// One request and its response, and the data that libcurl reads and writes for them.
 // Used by the caller until it is submitted, then only on the loop's thread until it has ended, then by the caller again.
 final class CurlExchange: @unchecked Sendable {
-    /// The state of an exchange; used only on the loop's thread.
+    /// Used only on the loop's thread.
     enum Stage {
         case new
         case running(CurlHandle)
@@ -20,11 +20,8 @@ final class CurlExchange: @unchecked Sendable {
     let headerList: CurlHeaderList
     let pins: [String]
     var stage = Stage.new
-    /// The host, once the exchange has started.
     var host: CurlHost?
-    /// The index among the running exchanges.
     var index = 0
-    /// Resumed once, by ``complete()``.
     var continuation: UnsafeContinuation<Void, Never>?
     private(set) var upload: CurlUpload
     private(set) var attempts = 0
@@ -36,19 +33,14 @@ final class CurlExchange: @unchecked Sendable {
     private var reported: ReportedEvents
     private var failure: TransportError?
     @exclusivity(unchecked) var deadlines: ExchangeDeadlines
-    /// Whether the response was complete before the request.
     private var hasEarlyResponse = false
-    /// The turn of the loop, once the exchange has started.
     private var turn: CurlTurn?
     /// Resumes an upload that waits for the bytes of a stream; `nil` for a body without streams.
     private var loop: CurlLoop?
-    /// How much may still be decoded in the turn of this number.
     @exclusivity(unchecked) private var budget = (decoding: DecodingBudget(), turn: 0)
     private let isComplete = Atomic(false)
 
-    /// Creates an exchange for `request`, which has passed its validation, and starts its deadlines.
-    ///
-    /// - Throws: ``TransportError/Kind/storage`` or ``TransportError/Kind/invalidRequest``.
+    /// `request` has passed its validation; starts its deadlines.
     init(_ request: HTTPRequest, pins: [String] = [], progress: TransferProgress.Handler?) throws(TransportError) {
         (self.request, self.pins) = (request, pins)
         url = CurlURL(request.url)
@@ -64,15 +56,13 @@ final class CurlExchange: @unchecked Sendable {
         return handle
     }
 
-    /// Reports that the request has been sent, once it has; returns whether that is still to be reported.
+    /// Returns whether that is still to be reported.
     @discardableResult func reportSent() -> Bool {
         if reported.awaitsSent, let handle, isSent(on: handle), reported.addSent() { request.observer?(.sent) }
         return reported.awaitsSent
     }
 
-    /// Returns whether libcurl has sent the last byte of the request.
-    ///
-    /// It counts those of a `CONNECT` to a proxy server as well, before the connection to the server is ready.
+    /// libcurl counts the bytes of a `CONNECT` to a proxy server as well, before the connection to the server is ready.
     func isSent(on handle: CurlHandle) -> Bool {
         guard handle.isConnected, handle.easy.number(.requestSize) > marks.earlierRequestBytes else { return false }
         return upload.isComplete(after: handle.easy.size(.sizeUpload) ?? 0)
@@ -94,7 +84,7 @@ final class CurlExchange: @unchecked Sendable {
 
     // MARK: Callbacks of libcurl
 
-    /// Counts an attempt, before the request is sent on a connection; `false` ends the exchange.
+    /// Called before the request is sent on a connection; `false` ends the exchange.
     func beginAttempt() -> Bool {
         perform { exchange throws(TransportError) in
             exchange.attempts += 1
@@ -125,10 +115,9 @@ final class CurlExchange: @unchecked Sendable {
         }
     }
 
-    /// Receives bytes of the response's body; `nil` ends the exchange.
+    /// Returns whether all bytes are decoded; `nil` ends the exchange.
     ///
-    /// - Returns: Whether all of them are decoded. If not, the loop resumes the transfer in its next turn, and libcurl passes
-    ///   the same bytes again.
+    /// If not, the loop resumes the transfer in its next turn, and libcurl passes the same bytes again.
     func receive(body bytes: UnsafeRawBufferPointer) -> Bool? {
         if let turn, turn.number != budget.turn { budget = (DecodingBudget(), turn.number) }
         var isDecoded = false
@@ -157,7 +146,6 @@ final class CurlExchange: @unchecked Sendable {
         upload.rewind(isRepeatable: request.method.isIdempotent)
     }
 
-    /// Performs one step of the exchange; `false` when it failed.
     private func perform(_ step: (CurlExchange) throws(TransportError) -> Void) -> Bool {
         if let turn {
             turn.activity.receiveCall()
@@ -184,7 +172,7 @@ final class CurlExchange: @unchecked Sendable {
 
     // MARK: The end
 
-    /// Records the error with which the exchange ends, unless there is one already.
+    /// The first error counts.
     func fail(_ error: TransportError) {
         failure = failure ?? error
     }
@@ -200,7 +188,7 @@ final class CurlExchange: @unchecked Sendable {
         _ = perform { exchange throws(TransportError) in try exchange.received.end() }
     }
 
-    /// Reads what libcurl has measured, before the transfer ends on `handle`.
+    /// Called before the transfer ends on `handle`.
     func measure(on handle: CurlHandle) {
         let version = handle.easy.number(.httpVersion)
         isMultiplexed = version >= CurlValue.httpVersion2_0
@@ -208,7 +196,7 @@ final class CurlExchange: @unchecked Sendable {
         timings = CurlTimings(of: self, on: handle, version: version).timings()
     }
 
-    /// Returns the exchange to its caller; the loop does not use it any more.
+    /// The loop does not use the exchange any more.
     func complete() {
         upload.stop()
         loop = nil
@@ -237,9 +225,7 @@ final class CurlExchange: @unchecked Sendable {
         continuation?.resume()
     }
 
-    /// Returns the response, after ``complete()``.
-    ///
-    /// - Throws: The error with which the exchange ended.
+    /// Called after ``complete()``.
     func response() throws(TransportError) -> HTTPResponse {
         precondition(
             isComplete.load(ordering: .acquiring),

@@ -9,13 +9,12 @@ final class CurlHandle {
     private(set) var exchange: CurlExchange?
     private let errorText: UnsafeMutablePointer<CChar>
     private let connection: UnsafeMutablePointer<CurlConnecting>
-    /// Whether libcurl reports a connection before it sends a request on it (7.80).
+    /// Since 7.80.
     private let supportsPrereq: Bool
-    /// The instant at which the exchange stops waiting for a connection that another exchange opens; `.max` when it does not
-    /// wait.
+    /// `.max` when the exchange waits for no connection that another one opens.
     private(set) var connectionWaitEnd = MonotonicClock.Instant.max
     private let settings: CurlSettings
-    /// Those of the loop; `nil` for a handle that starts no transfer.
+    /// `nil` for a handle that starts no transfer.
     private let sockets: CurlSockets?
     /// Whether the target depends on the connection, which may lead to a proxy server.
     private var awaitsTarget = false
@@ -26,10 +25,7 @@ final class CurlHandle {
     /// delay that RFC 8305 section 5 recommends between connection attempts, because a TLS handshake takes longer.
     private static let connectionDelay: Int64 = 500_000_000
 
-    /// Creates a handle with the settings that all exchanges share.
-    ///
-    /// - Throws: ``TransportError/Kind/cannotConnect`` without memory; ``TransportError/Kind/invalidRequest`` when this
-    ///   libcurl rejects a setting of the configuration.
+    /// Sets what all exchanges share; throws when this libcurl rejects a setting of the configuration.
     init(_ settings: CurlSettings, sockets: CurlSockets? = nil) throws(TransportError) {
         guard let easy = CurlEasy() else { throw TransportError(.cannotConnect, "libcurl has no memory") }
         self.easy = easy
@@ -56,9 +52,7 @@ final class CurlHandle {
 
     var usesUnixSocket: Bool { settings.configuration.unixSocketPath != nil }
 
-    /// Prepares the transfer of `exchange`.
-    ///
-    /// - Throws: An error after which the transfer must not be started; the handle has no exchange then.
+    /// After an error, the transfer must not be started, and the handle has no exchange.
     func begin(_ exchange: CurlExchange) throws(TransportError) {
         try beginTLS(for: exchange)
         self.exchange = exchange
@@ -76,9 +70,7 @@ final class CurlHandle {
         easy.set(.freshConnect, to: supportsPrereq || exchange.request.method.isIdempotent ? 0 : 1)
     }
 
-    /// Sets the identity and the pinned keys for the server of `exchange`: the last exchange may have had another one.
-    ///
-    /// - Throws: ``TransportError/Kind/invalidRequest`` when libcurl has no memory for these options.
+    /// The last exchange may have had another server.
     private func beginTLS(for exchange: CurlExchange) throws(TransportError) {
         if let identity = settings.configuration.tls.clientIdentity {
             try easy.setClientIdentity(identity.isAllowed(for: exchange.request.url) ? identity : nil)
@@ -124,11 +116,9 @@ final class CurlHandle {
         supportsPrereq && exchange.url.isSecure
     }
 
-    /// Ends the wait for a connection of `host` that another exchange opens, if it has been long enough.
+    /// Exchanges of one host end their wait one after the other, because the connection of the first one may carry all of them.
     ///
-    /// Exchanges of one host end it one after the other, because the connection of the first one may carry all of them.
-    ///
-    /// - Returns: Whether the transfer is to be started again, for which libcurl then opens a connection.
+    /// Returns whether the transfer is to be started again, for which libcurl then opens a connection.
     func endConnectionWait(for host: CurlHost, at now: MonotonicClock.Instant) -> Bool {
         guard now >= connectionWaitEnd else { return false }
         connectionWaitEnd = .max
@@ -143,7 +133,7 @@ final class CurlHandle {
         return true
     }
 
-    /// Removes the exchange and the pointers into its memory.
+    /// Also removes the pointers into the memory of the exchange.
     func end() {
         exchange = nil
         easy.set(.httpHeader, to: nil)
@@ -152,7 +142,7 @@ final class CurlHandle {
 
     var isLookingUp: Bool { connection.pointee.step == CurlConnecting.lookup }
 
-    /// Whether a connection to the server is ready, through the tunnel of a proxy server if any.
+    /// Through the tunnel of a proxy server if any.
     var isConnected: Bool {
         guard supportsPrereq else { return easy.size(.preTransferTime) ?? 0 > 0 }
         return exchange?.attempts ?? 0 > 0 && connection.pointee.step == 0
@@ -160,10 +150,10 @@ final class CurlHandle {
 
     var connecting: CurlConnecting { connection.pointee }
 
-    /// The round-trip time, in nanoseconds, of a connection that is open but not ready; `nil` if there is none.
+    /// In nanoseconds; `nil` unless a connection is open but not ready.
     var roundTripTime: Int64? { sockets?.roundTripTime(of: connection.pointee.descriptor) }
 
-    /// Removes the exchange; the transfer ends, without a connection, when its lookup does.
+    /// The transfer ends, without a connection, when its lookup does.
     func abandon() {
         exchange?.measure(on: self)
         connection.pointee.step = CurlConnecting.abandoned
@@ -171,16 +161,15 @@ final class CurlHandle {
         end()
     }
 
-    /// Returns whether the handle can be used for another exchange.
+    /// libcurl counts the retries of all exchanges together, and reports the `errno` of a failed connect for later failures.
     ///
-    /// libcurl counts the retries of all exchanges together, and reports the `errno` of a failed connect for the failures of
-    /// later ones. A retry that could not open a connection is recognized only by the failure.
+    /// A retry that could not open a connection is recognized only by the failure.
     func isReusable(after exchange: CurlExchange) -> Bool {
         guard supportsPrereq, easy.number(.osErrno) == 0 else { return false }
         return exchange.attempts == 0 || exchange.attempts == 1 && !exchange.hasFailed
     }
 
-    /// Returns the error for `code`, with libcurl's message where it helps.
+    /// Has libcurl's message where it helps.
     func error(_ code: CurlCode, of exchange: CurlExchange) -> TransportError {
         guard connection.pointee.tunnelBytes <= CurlEasy.tunnelLimit else {
             let limit = "\(CurlEasy.tunnelLimit / 1_024) KiB"
@@ -191,7 +180,7 @@ final class CurlHandle {
         return error
     }
 
-    /// The status with which a proxy server has refused a tunnel; `nil` if it has not.
+    /// `nil` unless a proxy server has refused a tunnel.
     private var refusalStatus: Int? {
         guard connection.pointee.step != 0 else { return nil }
         let status = easy.number(.httpConnectCode)
@@ -225,7 +214,6 @@ final class CurlHandle {
 }
 
 extension TransportConfiguration.Proxy {
-    /// Whether a request to an `http` URL may be sent to an HTTP proxy.
     fileprivate var mayForwardRequests: Bool {
         switch self {
         case .none: false

@@ -10,16 +10,16 @@ struct CurlHeaderBlock {
     }
 
     private var bytes: [UInt8] = []
-    /// The status code, 0 before a status line and when it does not have one of three digits.
+    /// 0 before a status line and when it does not have one of three digits.
     private(set) var status = 0
     private var part = Part.statusLine
-    /// The start of the last header line; `nil` directly after the status line.
+    /// `nil` directly after the status line.
     private var lastField: Int?
-    /// Whether the last header line may be folded; computed for the first fold only, because a server may send many.
+    /// Computed for the first fold only, because a server may send many.
     private var isFoldable: Bool?
-    /// The bytes of all received lines, those of 1xx responses and trailers included.
+    /// Of all received lines, those of 1xx responses and trailers included.
     private(set) var receivedBytes = 0
-    /// The bytes of the last status line and its header lines, with the empty line at their end.
+    /// Of the last status line and its header lines, with the empty line at their end.
     private(set) var headBytes = 0
 
     var isComplete: Bool { part == .trailers }
@@ -29,9 +29,7 @@ struct CurlHeaderBlock {
 
     var isHTTP2: Bool { bytes.starts(with: "HTTP/2".utf8) }
 
-    /// Appends one line, including its end of line.
-    ///
-    /// - Throws: ``TransportError/Kind/badResponse`` for a line that recipients interpret differently.
+    /// Throws for a line that recipients interpret differently.
     mutating func append(_ line: UnsafeRawBufferPointer) throws(TransportError) {
         receivedBytes += line.count
         guard part != .trailers else { return }
@@ -62,7 +60,7 @@ struct CurlHeaderBlock {
         bytes.append(contentsOf: line)
     }
 
-    /// Appends a folded line to the last one; a single space replaces the fold (RFC 9112 section 5.2).
+    /// A single space replaces the fold (RFC 9112 section 5.2).
     ///
     /// libcurl 8.23 joins the lines itself. A line that defines where the body ends must not be folded: libcurl and this library
     /// could interpret it differently.
@@ -84,7 +82,7 @@ struct CurlHeaderBlock {
         return digits.reduce(0) { $0 * 10 + Int($1) - Int(UInt8(ascii: "0")) }
     }
 
-    /// Returns the lines in their order, duplicates included, without those whose name is not a token (RFC 9110 section 5.1).
+    /// Duplicates included, without lines whose name is not a token (RFC 9110 section 5.1).
     func headers() -> HTTPHeaders {
         var fields: [HTTPField] = []
         forEachField { name, value in
@@ -95,10 +93,8 @@ struct CurlHeaderBlock {
         return HTTPHeaders(fields)
     }
 
-    /// Returns the framing of the body.
-    ///
-    /// - Throws: ``TransportError/Kind/badResponse`` when a line that defines where the body ends has a blank before its colon,
-    ///   which libcurl ignores, and when two `Location` lines differ.
+    /// Throws when a line that defines where the body ends has a blank before its colon, which libcurl ignores, and when two
+    /// `Location` lines differ.
     func framing() throws(TransportError) -> BodyFraming {
         var framing = BodyFraming()
         var locations: Set<[UInt8]> = []
@@ -113,7 +109,7 @@ struct CurlHeaderBlock {
         return framing
     }
 
-    /// Calls `body` for each line; blanks between a name and its colon are part of the name.
+    /// Blanks between a name and its colon are part of the name.
     private func forEachField(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {
         bytes.withUnsafeBytes { bytes in
             var rest = bytes.after(Byte.lineFeed)
@@ -139,30 +135,28 @@ extension UInt8 {
 }
 
 extension Collection<UInt8> {
-    /// Whether lines of this name define where the body ends.
+    /// Such lines define where the body ends.
     fileprivate var isFramingName: Bool {
         equalsIgnoringCase("content-length") || equalsIgnoringCase("transfer-encoding")
     }
 }
 
 extension UnsafeRawBufferPointer {
-    /// The bytes before the first `byte`, all of them when there is none.
+    /// All bytes when there is no `byte`.
     fileprivate func before(_ byte: UInt8) -> Self {
         Self(rebasing: prefix { $0 != byte })
     }
 
-    /// The bytes after the first `byte`, none when there is none.
+    /// No bytes when there is no `byte`.
     fileprivate func after(_ byte: UInt8) -> Self {
         Self(rebasing: drop { $0 != byte }.dropFirst())
     }
 
-    /// The bytes before the LF or CRLF at the end.
     fileprivate var withoutEndOfLine: Self {
         let text = last == Byte.lineFeed ? dropLast() : self[...]
         return Self(rebasing: text.last == Byte.carriageReturn ? text.dropLast() : text)
     }
 
-    /// The bytes without spaces, TABs and carriage returns at both ends.
     fileprivate var trimmed: Self {
         var text = drop(while: \.isBlank)
         while text.last?.isBlank == true { text.removeLast() }

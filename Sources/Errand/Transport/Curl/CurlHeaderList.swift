@@ -9,10 +9,10 @@ struct CurlHeaderList: ~Copyable {
         var next: UnsafeMutablePointer<Node>?
     }
 
-    /// The list for libcurl, which reads it until the transfer ends.
+    /// libcurl reads the list until the transfer ends.
     let first: UnsafeRawPointer?
 
-    /// Lays out `headers`, and prevents libcurl from adding `Expect` and `Content-Type` to a request with a body.
+    /// Prevents libcurl from adding `Expect` and `Content-Type` to a request with a body.
     ///
     /// libcurl searches the list about a dozen times for each request, so it contains no needless lines.
     init(_ headers: HTTPHeaders, hasBody: Bool) {
@@ -47,7 +47,7 @@ struct CurlHeaderList: ~Copyable {
 }
 
 extension HTTPField {
-    /// The line in the form that libcurl reads, with a NUL at the end.
+    /// With a NUL at the end.
     fileprivate var curlLine: [UInt8] {
         // libcurl omits a header of the form "Name:" or with a blank value, and sends an empty one for "Name;".
         let isBlank = value.utf8.allSatisfy(\.isSpaceOrTab)

@@ -7,13 +7,11 @@ import CurlRuntime
 enum CurlLibrary {
     static let unavailableReason: String? = curlrt_unavailable().map { String(cString: $0) }
 
-    /// The version as text, such as `7.88.1`.
     static var version: String { String(cString: curlrt_version()) }
 
-    /// The version as 0xXXYYZZ.
+    /// 0xXXYYZZ.
     static var versionNumber: UInt32 { curlrt_version_number() }
 
-    /// Whether ``CurlInfo/usedProxy`` is known.
     static let reportsUsedProxy = versionNumber >= 0x08_0700
 
     /// Whether ``CurlInfo/requestSize`` counts all bytes of bodies; otherwise only those that are sent with the header lines.
@@ -25,11 +23,9 @@ enum CurlLibrary {
     /// Whether it supports HTTP/3 and falls back to other versions, since 7.88; `CURL_VERSION_HTTP3` of its features.
     static let supportsHTTP3 = versionNumber >= 0x07_5800 && curlrt_features() & 1 << 25 != 0
 
-    /// Returns libcurl's number of an option; -1 when it has no option of that name.
+    /// -1 when there is no option of that name.
     static func optionNumber(named name: String) -> Int32 { curlrt_option_number(name) }
 
-    /// Calls `body`, which uses libcurl.
-    ///
     /// The exit of the process waits for `body`; once the exit has begun, this does not return.
     static func performWork(_ body: () -> Void) {
         curlrt_enter()
@@ -37,7 +33,7 @@ enum CurlLibrary {
         curlrt_leave()
     }
 
-    /// Blocks SIGPIPE on the calling thread, which would end the process at a write to a closed connection.
+    /// The signal would end the process at a write to a closed connection.
     static func blockSIGPIPE() { curlrt_block_sigpipe() }
 
     static func errorText(for code: Int32) -> String { String(cString: curlrt_error_text(code)) }

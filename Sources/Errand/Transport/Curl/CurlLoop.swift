@@ -8,7 +8,6 @@ final class CurlLoop: @unchecked Sendable {
     private struct Inbox {
         var submitted: [CurlExchange] = []
         var cancelled: [CurlExchange] = []
-        /// Those with new bytes to send.
         var readable: [CurlExchange] = []
         var isStopping = false
         var isLoopAsleep = false
@@ -25,17 +24,17 @@ final class CurlLoop: @unchecked Sendable {
     private var idle: [CurlHandle] = []
     private var running: [CurlExchange] = []
     private var ended: [CurlExchange] = []
-    /// The handles of ended exchanges whose name lookups have not ended.
+    /// Their name lookups have not ended.
     private var abandoned: [CurlHandle] = []
     /// Returns several ended exchanges to their callers; not a shared queue, whose threads the app may block.
     private let completions = DispatchQueue(label: "errand.completions", qos: .userInitiated)
     private let turn: CurlTurn
     private let sockets: CurlSockets
-    /// The sockets that the watchdog had shut down at the end of the last turn.
+    /// At the end of the last turn.
     private var cutSockets = 0
     private var awaitsSent = false
 
-    /// Starts the loop's thread; `nil` when libcurl has no memory or no descriptor for it.
+    /// `nil` when libcurl has no memory or no descriptor for it.
     init?(_ settings: CurlSettings) {
         guard let multi = CurlMulti(), let sockets = CurlSockets() else { return nil }
         (self.multi, self.sockets, self.settings) = (multi, sockets, settings)
@@ -52,7 +51,7 @@ final class CurlLoop: @unchecked Sendable {
         post { $0.submitted.append(exchange) }
     }
 
-    /// Ends an exchange, which may have ended or may not have been submitted yet.
+    /// The exchange may have ended or may not have been submitted yet.
     func cancel(_ exchange: CurlExchange) {
         post { $0.cancelled.append(exchange) }
     }
@@ -86,7 +85,7 @@ final class CurlLoop: @unchecked Sendable {
         turn.activity.endTurn()
     }
 
-    /// Runs one turn; `false` when the loop is stopped.
+    /// `false` when the loop is stopped.
     private func runTurn() -> Bool {
         turn.begin()
         guard processInbox() else { return false }
@@ -208,7 +207,7 @@ final class CurlLoop: @unchecked Sendable {
         running.forEach { turn.setAlarm(min($0.deadlines.next, $0.handle?.connectionWaitEnd ?? .max)) }
     }
 
-    /// Makes an exchange open a connection when it has waited long enough for the connection of another one.
+    /// The exchange opens a connection when it has waited long enough for that of another one.
     private func endConnectionWait(of exchange: CurlExchange, at now: MonotonicClock.Instant) {
         guard let handle = exchange.handle, let host = exchange.host else { return }
         guard handle.endConnectionWait(for: host, at: now) else { return }
@@ -216,7 +215,6 @@ final class CurlLoop: @unchecked Sendable {
         add(exchange, on: handle)
     }
 
-    /// Ends an exchange that has not ended, after `recordResult`.
     private func end(_ exchange: CurlExchange, recordResult: (CurlExchange) -> Void) {
         switch exchange.stage {
         case .ended:

@@ -14,9 +14,9 @@ typealias CurlPrereqFunction =
 
 /// One option of a transfer (`CURLoption`): its name and number in libcurl's ABI, and the type of its value.
 struct CurlOption<Value> {
-    /// The name after `CURLOPT_`.
+    /// Without `CURLOPT_`.
     let name: String
-    /// The number, which is the same in every version.
+    /// The same in every version.
     let number: Int32
 
     init(_ name: String, _ number: Int32) {
@@ -96,21 +96,18 @@ extension CurlOption where Value == CurlPrereqFunction {
 }
 
 enum CurlValue {
-    /// `CURLPROTO_HTTP | CURLPROTO_HTTPS`.
     static let protocolsHTTPAndHTTPS = 1 | 2
-    /// `CURL_HTTP_VERSION_1_0`.
     static let httpVersion1_0 = 1
-    /// `CURL_HTTP_VERSION_1_1`.
     static let httpVersion1_1 = 2
-    /// `CURL_HTTP_VERSION_2_0`, as ``CurlInfo/httpVersion`` reports HTTP/2.
+    /// As ``CurlInfo/httpVersion`` reports HTTP/2.
     static let httpVersion2_0 = 3
-    /// `CURL_HTTP_VERSION_3`: HTTP/3 where the server responds over it, an older version otherwise.
+    /// HTTP/3 where the server responds over it, an older version otherwise.
     static let httpVersion3 = 30
-    /// `CURL_HTTP_VERSION_2TLS`: HTTP/2 over TLS where the server supports it, HTTP/1.1 otherwise.
+    /// HTTP/2 over TLS where the server supports it, HTTP/1.1 otherwise.
     static let httpVersion2TLS = 4
-    /// `CURL_SSLVERSION_TLSv1_2`, the oldest version.
+    /// The oldest version.
     static let sslVersionTLSv1_2 = 6
-    /// `CURL_SSLVERSION_TLSv1_3`, the oldest version.
+    /// The oldest version.
     static let sslVersionTLSv1_3 = 7
 }
 
@@ -128,20 +125,19 @@ struct CurlConnecting {
     /// Set for a transfer that may not continue to connect.
     static let abandoned: UInt8 = 3
 
-    /// The last step; 0 before the first one, and when a connection is ready.
+    /// 0 before the first step, and when a connection is ready.
     var step: UInt8 = 0
     var lookupBegan: MonotonicClock.Instant = 0
     var socketOpened: MonotonicClock.Instant = 0
-    /// The start of the last TLS handshake, where ``CurlEasy/observeHandshakes(_:)`` reports it.
+    /// Where ``CurlEasy/observeHandshakes(_:)`` reports it.
     var handshakeBegan: MonotonicClock.Instant = 0
     private(set) var descriptor: Int32 = -1
     var sockets: OpaquePointer?
     private var countedTurn: UInt64 = 0
     private var calls: Int64 = 0
-    /// The bytes of a proxy server's response to `CONNECT` that were read, about.
+    /// About as many as were read of a proxy server's response to `CONNECT`.
     private(set) var tunnelBytes: Int64 = 0
 
-    /// Creates the state before the first step, of a transfer whose sockets are added to `sockets`.
     init(_ sockets: CurlSockets?) {
         self.sockets = sockets?.pointer
     }

@@ -8,10 +8,10 @@ struct CurlResponse: ~Copyable {
     private(set) var block = CurlHeaderBlock()
     private var layout = BodyLayout()
     private var decoder: BodyDecoder?
-    /// The bytes that ``decoder`` has read of those that libcurl passes again.
+    /// Of those that libcurl passes again.
     private var readBytes = 0
     private var writer: HTTPBodyWriter?
-    /// The bytes of the body as received, without the framing of chunks.
+    /// Without the framing of chunks.
     private(set) var receivedBytes: Int64 = 0
     private(set) var decodedBytes: Int64 = 0
 
@@ -20,22 +20,19 @@ struct CurlResponse: ~Copyable {
         self.progress = progress
     }
 
-    /// Whether the response was sent over HTTP/2 and is complete, before libcurl reports it.
+    /// Known before libcurl reports it.
     var isWholeOverHTTP2: Bool {
         guard block.isComplete, block.isHTTP2, decoder?.isBusy != true else { return false }
         return !hasBody || layout.contentLength == receivedBytes
     }
 
-    /// Whether a line of the response, or of a 1xx response before it, has been received.
+    /// Also by a line of a 1xx response.
     var hasBegun: Bool { block.receivedBytes > 0 }
 
     func head() -> TransportEvent { .head(status: block.status, headers: block.headers()) }
 
     private var hasBody: Bool { request.method.allowsResponseBody(block.status) }
 
-    /// Receives one header line.
-    ///
-    /// - Throws: ``TransportError/Kind/responseTooLarge`` or ``TransportError/Kind/badResponse``.
     mutating func receive(headerLine line: UnsafeRawBufferPointer) throws(TransportError) {
         let wasComplete = block.isComplete
         try block.append(line)
@@ -51,11 +48,9 @@ struct CurlResponse: ~Copyable {
         layout = try block.framing().layout(hasBody: hasBody, canDecode: ContentDecoder.isAvailable)
     }
 
-    /// Receives coded bytes of the body, and decodes as many as `budget` allows.
+    /// Decodes as many bytes as `budget` allows.
     ///
-    /// - Returns: Whether all of them are decoded; if not, the same bytes have to be passed again.
-    /// - Throws: ``TransportError/Kind/responseTooLarge``, ``TransportError/Kind/badResponse`` or
-    ///   ``TransportError/Kind/storage``.
+    /// Returns whether all of them are decoded; if not, the same bytes have to be passed again.
     mutating func receive(
         body bytes: UnsafeRawBufferPointer,
         within budget: inout DecodingBudget
@@ -90,9 +85,7 @@ struct CurlResponse: ~Copyable {
         try writer?.append(bytes)
     }
 
-    /// Checks that the response is complete, after libcurl has reported success.
-    ///
-    /// - Throws: ``TransportError/Kind/connectionLost``.
+    /// Called after libcurl has reported success.
     mutating func end() throws(TransportError) {
         guard block.isComplete else {
             throw TransportError(.connectionLost, "the connection ended inside the header block")
@@ -100,24 +93,19 @@ struct CurlResponse: ~Copyable {
         try decoder?.finish()
     }
 
-    /// Waits until the file of a response that is stored in one is on the disk, after ``end()``.
-    ///
-    /// - Throws: ``TransportError/Kind/storage``.
+    /// Waits until a file is on the disk; called after ``end()``.
     mutating func save() throws(TransportError) {
         try begin()
         try writer?.synchronize()
     }
 
-    /// Returns the response, after ``end()``, and after ``save()`` where it is stored in a file.
-    ///
-    /// - Throws: ``TransportError/Kind/badResponse``.
+    /// Called after ``end()``, and after ``save()`` where the response is stored in a file.
     mutating func response() throws(TransportError) -> HTTPResponse {
         try begin()
         let (body, file) = (writer?.body ?? Data(), writer?.file)
         return HTTPResponse(status: block.status, headers: block.headers(), body: body, file: file)
     }
 
-    /// Removes the body from memory, or closes its file.
     mutating func discard() {
         writer = nil
     }

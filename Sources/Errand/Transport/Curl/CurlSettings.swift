@@ -13,10 +13,7 @@ struct CurlSettings: Sendable {
         (pinnedKeys, caBundle) = (PinnedKeys(), CurlCABundle())
     }
 
-    /// Checks a configuration and reads the additional authorities.
-    ///
-    /// - Throws: ``TransportError/Kind/invalidRequest`` when a setting is invalid, or this libcurl cannot apply it;
-    ///   ``TransportError/Kind/storage`` when the additional authorities cannot be stored.
+    /// Also reads the additional authorities.
     init(_ configuration: TransportConfiguration) throws(TransportError) {
         try configuration.validateForCurl()
         self.configuration = configuration
@@ -33,7 +30,6 @@ extension TransportConfiguration.Proxy {
         return Self.isSet("http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY") ? self : .none
     }
 
-    /// Returns whether one of these environment variables has a value.
     static func isSet(_ variables: String...) -> Bool {
         variables.contains { getenv($0).map { $0.pointee != 0 } == true }
     }

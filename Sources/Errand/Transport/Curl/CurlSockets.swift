@@ -18,26 +18,22 @@ final class CurlSockets: @unchecked Sendable {
 
     func beginTurn() { curlrt_sockets_begin_turn(pointer) }
 
-    /// Adds a socket, as libcurl does when it opens one.
     func add(_ descriptor: Int32) { curlrt_sockets_add(pointer, descriptor) }
 
-    /// Removes a socket and closes it, as libcurl does; returns the result of the system.
     func close(_ descriptor: Int32) -> Int32 { curlrt_sockets_close(pointer, descriptor) }
 
-    /// Returns the round-trip time of a connected TCP socket in nanoseconds; `nil` for any other.
+    /// In nanoseconds; `nil` unless it is a connected TCP socket.
     func roundTripTime(of descriptor: Int32) -> Int64? {
         let microseconds = curlrt_sockets_round_trip(pointer, descriptor)
         return microseconds >= 0 ? microseconds * 1_000 : nil
     }
 
-    /// Forgets what has been measured.
     func beginMeasuring() { curlrt_sockets_begin_measuring(pointer) }
 
-    /// Measures how many bytes libcurl has read from each socket since the last call.
+    /// How many bytes libcurl has read from each socket since the last call.
     func measure() { curlrt_sockets_measure(pointer) }
 
-    /// Shuts down the socket from which libcurl has read most; `false` if it has read less than `bytes`, or in fewer than `reads`
-    /// measurements, from each of them.
+    /// `false` if libcurl has read less than `bytes`, or in fewer than `reads` measurements, from each socket.
     func shutDownMostRead(bytes: Int64, reads: Int32) -> Bool {
         curlrt_sockets_shut_down_most_read(pointer, bytes, reads)
     }

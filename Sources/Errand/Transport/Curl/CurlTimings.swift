@@ -5,7 +5,7 @@ import Foundation
 struct CurlMarks {
     let clock = ExchangeClock()
     var transferBegan: MonotonicClock.Instant = 0
-    /// When the last request with a body in parts began.
+    /// Of the last request with a body in parts.
     private(set) var requestBegan: MonotonicClock.Instant?
     /// When the first line after such a request was received: before 8.7, libcurl's own time is that of the first byte sent.
     private(set) var firstByteAt: MonotonicClock.Instant?
@@ -36,7 +36,7 @@ struct CurlTimings: ~Copyable {
     /// The nanoseconds that the next phases can have.
     private var rest: Int64
 
-    /// Starts to measure `exchange`, whose response was sent with the HTTP `version` of libcurl.
+    /// `version` is the HTTP version of libcurl with which the response was sent.
     init(of exchange: CurlExchange, on handle: CurlHandle, version: Int) {
         (self.exchange, self.handle, self.version) = (exchange, handle, version)
         isSent = exchange.isSent(on: handle)
@@ -62,20 +62,20 @@ struct CurlTimings: ~Copyable {
         return timings
     }
 
-    /// Returns a time of libcurl in nanoseconds; `nil` when it is 0 or unknown.
+    /// In nanoseconds; `nil` when it is 0 or unknown.
     private func time(_ info: CurlSizeInfo) -> Int64? {
         guard let microseconds = easy.size(info), microseconds > 0 else { return nil }
         return min(microseconds, .max / 1_000) * 1_000
     }
 
-    /// Returns the next phase, limited to the rest of the whole.
+    /// Limits the phase to the rest of the whole.
     private mutating func phase(_ nanoseconds: Int64) -> Duration {
         let length = min(max(0, nanoseconds), rest)
         rest -= length
         return .nanoseconds(length)
     }
 
-    /// Reads the steps of an exchange that failed before its request was sent; the last of them ended with it.
+    /// The last step of an exchange that failed before its request was sent ended with it.
     private mutating func readConnecting(into timings: inout ExchangeTimings) {
         let (lookup, socket) = (handle.connecting.lookupBegan, handle.connecting.socketOpened)
         if lookup > 0 { timings.nameLookup = phase((socket > 0 ? socket : now) - lookup) }
@@ -120,7 +120,7 @@ struct CurlTimings: ~Copyable {
         if let firstByte { timings.body = phase(end - firstByte) }
     }
 
-    /// Reads the phases after the connection of a request whose body was sent in parts, by the clock of the callbacks.
+    /// A body that was sent in parts is measured by the clock of the callbacks.
     private mutating func readUpload(into timings: inout ExchangeTimings, since began: MonotonicClock.Instant) {
         let firstByte = exchange.marks.firstByteAt
         if let ended = exchange.upload.endedAt, isSent {
@@ -150,7 +150,7 @@ extension CurlTimings {
         timings.decodedBodyBytes = exchange.received.decodedBytes
     }
 
-    /// Returns the bytes of the head; `nil` when they cannot be distinguished from those of a body that was sent with it.
+    /// `nil` when they cannot be distinguished from those of a body that was sent with them.
     private func sentHeaderBytes(withBody sent: Int64) -> Int64? {
         let bytes = Int64(easy.number(.requestSize) - exchange.marks.earlierRequestBytes)
         let isBodyCounted = CurlLibrary.countsBodiesOfRequests || exchange.upload.memory != nil

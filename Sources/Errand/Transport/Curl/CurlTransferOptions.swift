@@ -2,7 +2,7 @@
 import Foundation
 
 extension CurlEasy {
-    /// Sets the functions that libcurl calls; returns whether it reports connections before it sends requests (7.80).
+    /// Returns whether libcurl reports connections before it sends requests (7.80).
     func setCallbacks() -> Bool {
         set(.headerFunction, to: headerFunction)
         set(.writeFunction, to: writeFunction)
@@ -11,7 +11,7 @@ extension CurlEasy {
         return set(.prereqFunction, to: prereqFunction)
     }
 
-    /// Sets the context argument of those functions, an unretained ``CurlHandle``.
+    /// An unretained ``CurlHandle``.
     func setCallbackContext(_ context: UnsafeRawPointer) {
         let options: [CurlOption<UnsafeRawPointer>] = [
             .private, .headerData, .writeData, .readData, .seekData, .prereqData,
@@ -19,9 +19,7 @@ extension CurlEasy {
         for option in options { set(option, to: context) }
     }
 
-    /// Sets what is the same for every exchange of a transport.
-    ///
-    /// - Throws: ``TransportError/Kind/invalidRequest`` when this libcurl rejects a setting of the configuration.
+    /// Throws when this libcurl rejects a setting of the configuration.
     func apply(_ settings: CurlSettings) throws(TransportError) {
         let configuration = settings.configuration
         set(.noSignal, to: 1)
@@ -52,7 +50,7 @@ extension CurlEasy {
         try setRequired(.noProxy, to: "")
     }
 
-    /// Sets the trusted authorities, also for an `https` proxy server.
+    /// Also for an `https` proxy server.
     private func applyAuthorities(_ settings: CurlSettings) throws(TransportError) {
         guard let path = settings.caBundle.path else { return }
         try setRequired(.caInfo, to: path)
@@ -72,18 +70,12 @@ extension CurlEasy {
         if let identity = tls.clientIdentity { try setClientIdentity(identity) }
     }
 
-    /// Sets the public keys of which the server must have one; none for any key.
-    ///
-    /// - Throws: ``TransportError/Kind/invalidRequest`` when this libcurl rejects them.
+    /// None for any key.
     func setPinnedPublicKeys(_ pins: [String]) throws(TransportError) {
         try setRequired(.pinnedPublicKey, to: pins.isEmpty ? nil : pins.joined(separator: ";"))
     }
 
-    /// Sets the identity that is sent to a server that requests one; `nil` for none.
-    ///
     /// libcurl shares neither connections nor TLS sessions between transfers with different identities.
-    ///
-    /// - Throws: ``TransportError/Kind/invalidRequest`` when this libcurl rejects it.
     func setClientIdentity(_ identity: ClientIdentity?) throws(TransportError) {
         try setRequired(.sslCert, to: identity?.certificate.path)
         try setRequired(.sslCertType, to: identity?.isPKCS12 == true ? "P12" : "PEM")
@@ -91,12 +83,12 @@ extension CurlEasy {
         try setRequired(.keyPasswd, to: identity?.password)
     }
 
-    /// Sets text without which a request could be sent to another server, or to an unverified one.
+    /// Without the text a request could be sent to another server, or to an unverified one.
     private func setRequired(_ option: CurlOption<String>, to value: String?) throws(TransportError) {
         guard set(option, to: value) else { throw rejection(of: option.name) }
     }
 
-    /// Sets a number without which a setting of the configuration would have no effect.
+    /// Without the number a setting of the configuration would have no effect.
     private func setRequired(_ option: CurlOption<Int>, to value: Int) throws(TransportError) {
         guard set(option, to: value) else { throw rejection(of: option.name) }
     }
@@ -105,7 +97,6 @@ extension CurlEasy {
         TransportError(.invalidRequest, "libcurl \(CurlLibrary.version) rejects the value of \(option)")
     }
 
-    /// Sets what differs between exchanges.
     func apply(_ exchange: CurlExchange) {
         let request = exchange.request
         set(.url, to: exchange.url.text)
@@ -132,7 +123,6 @@ extension CurlEasy {
 }
 
 extension TransportConfiguration.Proxy {
-    /// Whether requests may be sent to a proxy server.
     var isPossible: Bool {
         if case .none = self { false } else { true }
     }
@@ -140,13 +130,13 @@ extension TransportConfiguration.Proxy {
 
 // MARK: Callbacks
 
-/// Ends the transfer as the result of a write callback, because it is never the number of bytes given.
+/// Never the number of bytes given to a write callback.
 private let writeError = -1
-/// Pauses the transfer as the result of a write callback, which gets the bytes again (`CURL_WRITEFUNC_PAUSE`).
+/// `CURL_WRITEFUNC_PAUSE`: the callback gets the bytes again.
 private let writePause = 0x1000_0001
-/// Ends the transfer as the result of a read callback (`CURL_READFUNC_ABORT`).
+/// `CURL_READFUNC_ABORT`.
 private let readAbort = 0x1000_0000
-/// Pauses the transfer as the result of a read callback (`CURL_READFUNC_PAUSE`).
+/// `CURL_READFUNC_PAUSE`.
 private let readPause = 0x1000_0001
 
 private let headerFunction: CurlTransferFunction = { bytes, size, count, context in
@@ -169,7 +159,7 @@ private let readFunction: CurlTransferFunction = { bytes, size, count, context i
     }
 }
 
-/// Moves to the start of the request's body; other positions are not supported.
+/// Only the start of the body is supported.
 private let seekFunction: CurlSeekFunction = { context, offset, origin in
     guard offset == 0, origin == SEEK_SET else { return 1 }
     return exchange(context)?.rewindBody() == true ? 0 : 1

@@ -26,13 +26,10 @@ package final class CurlTransport: HTTPTransport {
     /// Made for the first request.
     private let loop = Mutex<CurlLoop?>(nil)
 
-    /// Creates a transport, which shares no connections with other transports.
-    ///
     /// Requests fail with ``TransportError/Kind/cannotConnect`` while the process has no descriptors or memory for libcurl.
     ///
-    /// - Throws: ``TransportError/Kind/cannotConnect`` when there is no libcurl 7.76 or later;
-    ///   ``TransportError/Kind/invalidRequest`` for a setting that is invalid, or that this libcurl cannot apply; the reason
-    ///   names it.
+    /// Throws `cannotConnect` when there is no libcurl 7.76 or later, and `invalidRequest` for a setting that is invalid, or that
+    /// this libcurl cannot apply.
     package convenience init(
         _ configuration: TransportConfiguration = TransportConfiguration()
     ) throws(TransportError) {
@@ -43,7 +40,6 @@ package final class CurlTransport: HTTPTransport {
         self.init(settings)
     }
 
-    /// Creates a transport with settings that libcurl accepts.
     init(_ settings: CurlSettings) {
         self.settings = settings
         capacity = TransportCapacity(of: settings.configuration)
@@ -52,11 +48,8 @@ package final class CurlTransport: HTTPTransport {
     deinit {
         loop.withLock { $0 }?.stop()
     }
-
-    /// The reason why no `CurlTransport` can be created in this process; `nil` when it can.
     package static var unavailableReason: String? { CurlLibrary.unavailableReason }
 
-    /// Sends a request; see ``HTTPTransport/send(_:progress:)``.
     package func send(
         _ request: HTTPRequest,
         progress: TransferProgress.Handler? = nil

@@ -9,9 +9,8 @@ final class CurlTurn {
 
     let activity: CurlActivity
     private(set) var number = 0
-    /// When the turn started, for what happens in it.
     private(set) var start = MonotonicClock.now
-    /// When the loop next has to check the deadlines; `.max` for never.
+    /// `.max` for never.
     private(set) var alarm = MonotonicClock.Instant.max
     private var end: MonotonicClock.Instant = 0
     private var postponed: [CurlExchange] = []
@@ -26,16 +25,14 @@ final class CurlTurn {
         start = MonotonicClock.now
     }
 
-    /// Ends the turn.
-    ///
-    /// - Returns: The end of a turn that was long; `nil` for any other.
+    /// Returns the end of a turn that was long.
     func finish() -> MonotonicClock.Instant? {
         activity.endTurn()
         end = MonotonicClock.now
         return end - start > Self.longDuration ? end : nil
     }
 
-    /// Moves the alarm to `instant` if that is earlier.
+    /// Does nothing if the alarm is earlier.
     func setAlarm(_ instant: MonotonicClock.Instant) {
         alarm = min(alarm, instant)
     }
@@ -44,22 +41,18 @@ final class CurlTurn {
         alarm = .max
     }
 
-    /// How many milliseconds the loop may sleep after the turn: until the alarm, rounded up, but at most a minute; `nil` when there
-    /// is postponed work.
+    /// In milliseconds, until the alarm, rounded up, but at most a minute; `nil` when there is postponed work.
     var pause: Int32? {
         guard postponed.isEmpty else { return nil }
         return Int32((max(0, min(alarm - end, 60_000_000_000)) + 999_999) / 1_000_000)
     }
 
-    /// Adds an exchange with received bytes that are not all decoded, whose transfer is paused until the next turn.
-    ///
     /// In each turn, an exchange decodes a limited amount, so that the other exchanges, deadlines and cancellations are processed
     /// in time.
     func postpone(_ exchange: CurlExchange) {
         postponed.append(exchange)
     }
 
-    /// Removes and returns the exchanges that were postponed.
     func takePostponed() -> [CurlExchange] {
         defer { postponed = [] }
         return postponed
@@ -68,9 +61,8 @@ final class CurlTurn {
 
 /// What a loop knows of one host.
 final class CurlHost {
-    /// Whether the host's last response was sent over HTTP/2.
     var isMultiplexed = false
-    /// The earliest time at which another exchange may stop waiting for a connection that an earlier one opens.
+    /// When another exchange may stop waiting for a connection that an earlier one opens.
     var nextConnection: MonotonicClock.Instant = 0
 }
 #endif

@@ -4,9 +4,9 @@ import Foundation
 /// The URL of a request, divided into what libcurl needs.
 struct CurlURL {
     let text: String
-    /// The scheme and authority; requests share a connection only when these are equal.
+    /// Requests share a connection only when these are equal.
     let origin: String
-    /// The path and query for the request line (RFC 9112 section 3.2.1), which is never empty.
+    /// RFC 9112 section 3.2.1; never empty.
     let target: String
     let isSecure: Bool
 
@@ -22,7 +22,7 @@ struct CurlURL {
 }
 
 extension UInt8 {
-    /// Whether the byte ends the authority of a URL (RFC 3986 section 3.2).
+    /// RFC 3986 section 3.2.
     fileprivate var endsAuthority: Bool {
         self == UInt8(ascii: "/") || self == UInt8(ascii: "?") || self == UInt8(ascii: "#")
     }

@@ -2,43 +2,38 @@
 import Foundation
 
 enum CurlBodyRead {
-    /// The number of bytes that have been read; 0 at the end.
+    /// 0 at the end.
     case bytes(Int)
-    /// The transfer pauses; the loop resumes it when there are bytes.
+    /// The loop resumes the transfer when there are bytes.
     case pending
-    /// The exchange has failed.
     case failed
 }
 
 /// The body of one request while it is sent.
 struct CurlUpload: ~Copyable {
-    /// The largest body that libcurl sends together with the header lines, in one system call.
+    /// libcurl sends such a body together with the header lines, in one system call.
     private static let memoryLimit: Int64 = 65_536
 
-    /// The bytes of the whole body; `nil` when unknown.
+    /// `nil` when unknown.
     let totalBytes: Int64?
-    /// The whole body, when it is small and its progress is not observed; `nil` when it is sent in parts, or empty.
+    /// Only of a small body whose progress is not observed.
     let memory: UnsafeRawBufferPointer?
     private var reader: HTTPBodyReader
     private let progress: TransferProgress.Handler?
-    /// The bytes that libcurl has read, of a body that is sent in parts.
+    /// Of a body that is sent in parts.
     private(set) var sentBytes: Int64 = 0
     /// When libcurl read the last byte, of a body that is sent in parts.
     private(set) var endedAt: MonotonicClock.Instant?
     private var isAtEnd = false
 
-    /// Whether there is a body, possibly without bytes.
+    /// Possibly without bytes.
     var hasBody: Bool { memory != nil || totalBytes != 0 }
 
-    /// Whether some of the bytes have not been sent, of a body that is sent in parts.
+    /// Only of a body that is sent in parts.
     var isIncomplete: Bool { memory == nil && totalBytes.map { sentBytes < $0 } ?? !isAtEnd }
-
-    /// Returns whether the body is sent when libcurl has sent `bytes` of it.
     func isComplete(after bytes: Int64) -> Bool { totalBytes.map { bytes >= $0 } ?? isAtEnd }
 
-    /// Measures the body of `request`, and reads it when it is small.
-    ///
-    /// - Throws: ``TransportError/Kind/storage``.
+    /// Reads the body when it is small.
     init(_ request: HTTPRequest, progress: TransferProgress.Handler?) throws(TransportError) {
         var reader = try HTTPBodyReader(request.body)
         let isSmall = reader.isSmall(Self.memoryLimit) && (progress == nil || reader.totalBytes == 0)
@@ -56,9 +51,7 @@ struct CurlUpload: ~Copyable {
         memory?.deallocate()
     }
 
-    /// Fills `buffer` with the next bytes: 0 is the end, `nil` if those of a stream are not there yet; see ``HTTPBodyReader``.
-    ///
-    /// - Throws: ``TransportError/Kind/storage``.
+    /// 0 is the end, `nil` if the bytes of a stream are not there yet; see ``HTTPBodyReader``.
     mutating func read(
         into buffer: UnsafeMutableRawBufferPointer,
         ready: @escaping @Sendable () -> Void
@@ -77,7 +70,7 @@ struct CurlUpload: ~Copyable {
         reader.stop()
     }
 
-    /// Moves to the first byte; `false` when bytes have been sent that may not be sent again.
+    /// `false` when bytes have been sent that may not be sent again.
     mutating func rewind(isRepeatable: Bool) -> Bool {
         guard isRepeatable || sentBytes == 0 else { return false }
         reader.rewind()
@@ -100,7 +93,7 @@ struct CurlUpload: ~Copyable {
 }
 
 extension HTTPMethod {
-    /// Whether a request without a body has a `Content-Length: 0` (RFC 9110 section 8.6).
+    /// RFC 9110 section 8.6.
     fileprivate var requiresContentLength: Bool {
         [.post, .put, .patch].contains(self)
     }

@@ -13,7 +13,7 @@ import Synchronization
 final class CurlWatchdog: Sendable {
     static let shared = CurlWatchdog()
 
-    /// How often the loops are checked, in microseconds.
+    /// In microseconds.
     private static let interval: UInt32 = 100_000
 
     private let loops = Mutex<[CurlWatch]>([])
@@ -23,7 +23,7 @@ final class CurlWatchdog: Sendable {
         Thread { self.run() }.start()
     }
 
-    /// Watches a loop until it has had no turn for a second.
+    /// Until the loop has had no turn for a second.
     func watch(_ activity: CurlActivity) {
         let isFirst = loops.withLock { loops in
             loops.append(CurlWatch(activity))
@@ -54,7 +54,6 @@ final class CurlWatchdog: Sendable {
 final class CurlWatch: @unchecked Sendable {
     /// How many checks without a step make a turn long: between 200 and 300 ms.
     private static let longTurn = 2
-    /// How many checks without a turn there are before the loop is forgotten.
     private static let patience = 10
     /// The least time on a processor, in nanoseconds, of a turn that is long for another reason than a busy machine.
     private static let leastProcessorTime: Int64 = 50_000_000
@@ -62,7 +61,7 @@ final class CurlWatch: @unchecked Sendable {
     private static let leastBytes: Int64 = 65_536
     private static let leastReads: Int32 = 5
     private static let measurements = 25
-    /// The time between two of them, in microseconds.
+    /// In microseconds.
     private static let measurementInterval: UInt32 = 2_000
 
     private let activity: CurlActivity
@@ -76,7 +75,7 @@ final class CurlWatch: @unchecked Sendable {
         step = -1
     }
 
-    /// Compares the loop with the last check; `false` when it needs not be watched until its next turn.
+    /// `false` when the loop needs not be watched until its next turn.
     func check() -> Bool {
         let step = activity.step
         guard step == self.step else {
