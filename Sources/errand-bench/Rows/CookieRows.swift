@@ -14,7 +14,7 @@ struct CookieCosts: Workload {
         let file = folder.appending(path: "cookies.txt")
         try fill(file)
         var fields = try costs(of: file)
-        fields["idle_writes"] = Double(try await idleWrites(file))
+        fields[.idleWrites] = Double(try await idleWrites(file))
         return fields
     }
 
@@ -34,15 +34,15 @@ struct CookieCosts: Workload {
             guard jar.cookies.count == Self.hosts * Self.cookiesPerHost else {
                 throw BenchFailure("cookies are missing")
             }
-            loads.append(load * 1_000)
+            loads.append(load)
             jar.store(setCookie: cookie(0, "turn-\(turn)"), from: url(turn))
-            saves.append(try timed { try jar.flush() }.seconds * 1_000)
+            saves.append(try timed { try jar.flush() }.seconds)
         }
         let jar = CookieJar(file: file)
-        let headers = (0..<3_000).map { index in timed { jar.header(for: url(index % Self.hosts)) }.seconds * 1e6 }
+        let headers = (0..<3_000).map { index in timed { jar.header(for: url(index % Self.hosts)) }.seconds }
         return [
-            "cookies": Double(jar.cookies.count), "header_us": headers.median, "load_ms": loads.median,
-            "save_ms": saves.median,
+            .cookies: Double(jar.cookies.count), .header: headers.median, .load: loads.median,
+            .save: saves.median,
         ]
     }
 
