@@ -12,7 +12,7 @@ struct Report {
 
     /// Writes the results to the standard output, and the plot to its file when the plan names one.
     func write(as format: Plan.Format, plot: String?) throws {
-        let lines = format == .json ? JSONLines(results, ratios).lines : TextTable(results, ratios).lines
+        let lines = format == .json ? results.map(\.json) + ratios.map(\.json) : TextTable(results, ratios).lines
         for line in lines { print(line) }
         if let plot { try Plot(results).svg.write(toFile: plot, atomically: true, encoding: .utf8) }
     }
@@ -82,33 +82,28 @@ struct Ratio {
     }
 }
 
-/// The results as one JSON object per row, then one per ratio, with members in a fixed order.
-private struct JSONLines {
-    let lines: [String]
-
-    init(_ results: [RowResult], _ ratios: [Ratio]) {
-        lines = results.map(Self.line) + ratios.map(Self.line)
+extension RowResult {
+    /// A JSON object with members in a fixed order.
+    fileprivate var json: String {
+        let concurrency = concurrency.map { [(name: "concurrency", value: Double($0))] } ?? []
+        return object("row", row.rawValue, concurrency + members)
     }
+}
 
-    private static func line(_ result: RowResult) -> String {
-        let concurrency = result.concurrency.map { [(name: "concurrency", value: Double($0))] } ?? []
-        return object("row", result.row.rawValue, concurrency + result.members)
+extension Ratio {
+    /// A JSON object with members in a fixed order.
+    fileprivate var json: String {
+        object("ratio", name, [("concurrency", Double(concurrency)), ("cpu", cpu), ("throughput", throughput)])
     }
+}
 
-    private static func line(_ ratio: Ratio) -> String {
-        let concurrency = (name: "concurrency", value: Double(ratio.concurrency))
-        return object("ratio", ratio.name, [concurrency, ("cpu", ratio.cpu), ("throughput", ratio.throughput)])
-    }
-
-    private static func object(_ kind: String, _ name: String, _ numbers: [(name: String, value: Double)]) -> String {
-        let members = [#""\#(kind)":"\#(name)""#] + numbers.map { #""\#($0.name)":\#(text($0.value))"# }
-        return "{" + members.joined(separator: ",") + "}"
-    }
-
-    private static func text(_ number: Double) -> String {
+private func object(_ kind: String, _ name: String, _ numbers: [(name: String, value: Double)]) -> String {
+    func text(_ number: Double) -> String {
         guard number.isFinite else { return "null" }
         return number == number.rounded() ? String(Int(number)) : String(format: "%.3f", number)
     }
+    let members = [#""\#(kind)":"\#(name)""#] + numbers.map { #""\#($0.name)":\#(text($0.value))"# }
+    return "{" + members.joined(separator: ",") + "}"
 }
 
 /// The results as a table of text.

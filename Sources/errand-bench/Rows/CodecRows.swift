@@ -146,8 +146,8 @@ private final class MemberRequest: BaseAPIRequest, APIManager {
         let params = APIParams(values)
         let send = try await AdaptedSend(service, params: params)
         return try await cost(of: calls) {
-            var params = send.params
-            for signer in signers { try await signer.adapt(&params, send.paramContext) }
+            var params = send.params.subject
+            for signer in signers { try await signer.adapt(&params, send.params.context) }
         }
     }
 
@@ -163,8 +163,8 @@ private final class MemberRequest: BaseAPIRequest, APIManager {
         let signers = service.adapters.request
         let send = try await AdaptedSend(service, params: Self.body)
         return try await cost(of: calls) {
-            var request = send.request
-            for signer in signers { try await signer.adapt(&request, send.requestContext) }
+            var request = send.request.subject
+            for signer in signers { try await signer.adapt(&request, send.request.context) }
         }
     }
 
@@ -175,9 +175,9 @@ private final class MemberRequest: BaseAPIRequest, APIManager {
         let (sealer, opener) = (service.adapters.request[0], service.adapters.response[0])
         let send = try await AdaptedSend(service, params: Self.body) { try ScriptedKeys.goods(for: $0) }
         return try await cost(of: calls) {
-            var (request, response) = (send.request, send.response)
-            try await sealer.adapt(&request, send.requestContext)
-            try await opener.adapt(&response, send.responseContext)
+            var (request, response) = (send.request.subject, send.response.subject)
+            try await sealer.adapt(&request, send.request.context)
+            try await opener.adapt(&response, send.response.context)
         }
     }
 
@@ -215,8 +215,8 @@ private final class MemberRequest: BaseAPIRequest, APIManager {
 }
 
 /// What adapters are called with for a send, so that they can be called again and again without a load.
-struct AdaptedSend: Sendable {
-    private typealias Call<Subject: Sendable> = (subject: Subject, context: AdapterContext)
+private struct AdaptedSend: Sendable {
+    typealias Call<Subject: Sendable> = (subject: Subject, context: AdapterContext)
 
     private struct Calls {
         var params: Call<APIParams?>?
@@ -224,12 +224,9 @@ struct AdaptedSend: Sendable {
         var response: Call<APIResponse>?
     }
 
-    let params: APIParams?
-    let paramContext: AdapterContext
-    let request: HTTPRequest
-    let requestContext: AdapterContext
-    let response: APIResponse
-    let responseContext: AdapterContext
+    let params: Call<APIParams?>
+    let request: Call<HTTPRequest>
+    let response: Call<APIResponse>
 
     /// Sends a load, and keeps what reaches the adapters of the service before they change it.
     init(
@@ -263,9 +260,7 @@ struct AdaptedSend: Sendable {
         guard let params = made.params, let request = made.request, let response = made.response else {
             throw BenchFailure("an adapter was not called")
         }
-        (self.params, paramContext) = params
-        (self.request, requestContext) = request
-        (self.response, responseContext) = response
+        (self.params, self.request, self.response) = (params, request, response)
     }
 }
 

@@ -7,43 +7,9 @@ import Synchronization
 /// Many loads that are all under way when their login expires, over a transport that responds at once.
 struct ReloginStorm: Workload {
     func run(_ order: Order) async throws -> Measurement {
-        let network = StormNetwork(expected: order.requests)
-        let account = StormAccount(network)
-        var service = Scripted.service
-        service.reloginHandler = account
-        service.commonHeaders = { ["X-Token": account.token] }
-        let limits = QueueLimits(perHost: order.requests, total: order.requests)
-        let proxy = APIProxy(service: service, transport: network.transport, queueLimits: limits)
-        let witness = StormWitness(order.requests)
-        let requests = (0..<order.requests).map { _ in GoodsListRequest(delegate: witness, proxy: proxy) }
-        let before = Memory.now
-        let meter = Meter()
-        for request in requests { request.loadData() }
-        await witness.allEnded()
-        // An optimized build may release a value after its last use, and releasing a request cancels its load.
-        withExtendedLifetime((requests, witness)) {}
-        let seconds = meter.seconds
-        let added = witness.endings.map { account.signedIn.duration(to: $0) / .seconds(1) }.sorted()
-        return [
-            .requests: Double(order.requests), .logins: Double(account.logins),
-            .replays: Double(network.refusals.replays),
-            .endings: Double(added.count), .failures: Double(witness.failures), .seconds: seconds,
-            .p50Added: added[added.count / 2], .p99Added: added[added.count * 99 / 100],
-            .bytesEach: (account.memory - before) / Double(order.requests), .peakMemory: Memory.peak,
-        ]
-    }
-}
-
-/// Refuses the old token when the expected number of requests has arrived with it, and accepts the new one.
-private final class StormNetwork: Sendable {
-    let refusals: StormRefusals
-
-    init(expected: Int) {
-        refusals = StormRefusals(expected)
-    }
-
-    var transport: ScriptedTransport {
-        ScriptedTransport(keepsRequests: false) { [self] request in
+        let refusals = StormRefusals(order.requests)
+        // Refuses the old token when the expected number of requests has arrived with it, and accepts the new one.
+        let network = ScriptedTransport(keepsRequests: false) { request in
             guard request.headers["X-Token"] != "new" else {
                 refusals.countReplay()
                 return Scripted.goods
@@ -51,6 +17,22 @@ private final class StormNetwork: Sendable {
             await refusals.refuse()
             return .status(401)
         }
+        let account = StormAccount(refusals)
+        var service = Scripted.service
+        service.reloginHandler = account
+        service.commonHeaders = { ["X-Token": account.token] }
+        let limits = QueueLimits(perHost: order.requests, total: order.requests)
+        let proxy = APIProxy(service: service, transport: network, queueLimits: limits)
+        let storm = Storm(of: order.requests, on: proxy)
+        let before = Memory.now
+        let seconds = await storm.run()
+        let added = storm.endings.map { account.signedIn.duration(to: $0) / .seconds(1) }.sorted()
+        return [
+            .requests: Double(order.requests), .logins: Double(account.logins), .replays: Double(refusals.replays),
+            .endings: Double(added.count), .failures: Double(storm.failures), .seconds: seconds,
+            .p50Added: added[added.count / 2], .p99Added: added[added.count * 99 / 100],
+            .bytesEach: (account.memory - before) / Double(order.requests), .peakMemory: Memory.peak,
+        ]
     }
 }
 
@@ -60,18 +42,18 @@ private final class StormNetwork: Sendable {
     private(set) var signedIn = ContinuousClock.now
     /// The memory of the process while all loads wait, in bytes.
     private(set) var memory = 0.0
-    private let network: StormNetwork
+    private let refusals: StormRefusals
     private let current = Mutex("old")
 
-    init(_ network: StormNetwork) {
-        self.network = network
+    init(_ refusals: StormRefusals) {
+        self.refusals = refusals
     }
 
     nonisolated var token: String { current.withLock { $0 } }
 
     func relogin() async throws {
         logins += 1
-        try await network.refusals.waitUntilAllAreRefused()
+        try await refusals.waitUntilAllAreRefused()
         memory = Memory.now
         current.withLock { $0 = "new" }
         signedIn = .now
@@ -81,44 +63,11 @@ private final class StormNetwork: Sendable {
 /// Many loads that are all under way when their session key expires, over a transport that responds at once.
 struct KeyStorm: Workload {
     func run(_ order: Order) async throws -> Measurement {
-        let network = SealedNetwork(expected: order.requests)
-        let exchange = StormKeyExchange(network)
-        var service = Scripted.service
-        service.seal(with: TrafficSealing(cipher: .aesGCM, keyExchange: exchange, expiredCodes: [4_011]))
-        let limits = QueueLimits(perHost: order.requests, total: order.requests)
-        let proxy = APIProxy(service: service, transport: network.transport, queueLimits: limits)
-        _ = try await GoodsListRequest(proxy: proxy).value()
-        network.expireKey()
-        let witness = StormWitness(order.requests)
-        let requests = (0..<order.requests).map { _ in GoodsListRequest(delegate: witness, proxy: proxy) }
-        let meter = Meter()
-        for request in requests { request.loadData() }
-        await witness.allEnded()
-        // An optimized build may release a value after its last use, and releasing a request cancels its load.
-        withExtendedLifetime((requests, witness)) {}
-        return [
-            .requests: Double(order.requests), .exchanges: Double(exchange.count - 1),
-            .replays: Double(network.refusals.replays), .endings: Double(witness.endings.count),
-            .failures: Double(witness.failures), .seconds: meter.seconds, .peakMemory: Memory.peak,
-        ]
-    }
-}
-
-/// Refuses the first key when the expected number of requests has arrived with it, and accepts the second one.
-private final class SealedNetwork: Sendable {
-    let refusals: StormRefusals
-    private let hasExpired = Atomic(false)
-
-    init(expected: Int) {
-        refusals = StormRefusals(expected)
-    }
-
-    /// Lets the first key expire.
-    func expireKey() { hasExpired.store(true, ordering: .relaxed) }
-
-    var transport: ScriptedTransport {
-        ScriptedTransport(keepsRequests: false) { [self] request in
-            guard hasExpired.load(ordering: .relaxed) else { return try ScriptedKeys.goods(for: request) }
+        let refusals = StormRefusals(order.requests)
+        let keys = StormKeys(refusals)
+        // Refuses the expired key when the expected number of requests has arrived with it, and accepts the others.
+        let network = ScriptedTransport(keepsRequests: false) { request in
+            guard keys.hasExpired else { return try ScriptedKeys.goods(for: request) }
             guard request.headers["X-Key-ID"] == "1" else {
                 refusals.countReplay()
                 return try ScriptedKeys.goods(for: request)
@@ -126,31 +75,50 @@ private final class SealedNetwork: Sendable {
             await refusals.refuse()
             return .json(#"{"errcode":4011,"msg":"key expired"}"#)
         }
+        var service = Scripted.service
+        service.seal(with: TrafficSealing(cipher: .aesGCM, keyExchange: keys, expiredCodes: [4_011]))
+        let limits = QueueLimits(perHost: order.requests, total: order.requests)
+        let proxy = APIProxy(service: service, transport: network, queueLimits: limits)
+        _ = try await GoodsListRequest(proxy: proxy).value()
+        keys.expire()
+        let storm = Storm(of: order.requests, on: proxy)
+        let seconds = await storm.run()
+        return [
+            .requests: Double(order.requests), .exchanges: Double(keys.exchanges - 1),
+            .replays: Double(refusals.replays), .endings: Double(storm.endings.count),
+            .failures: Double(storm.failures), .seconds: seconds, .peakMemory: Memory.peak,
+        ]
     }
 }
 
 /// Exchanges the second key when all loads wait for it.
-private final class StormKeyExchange: KeyExchange {
-    private let network: SealedNetwork
-    private let exchanges = Atomic<Int>(0)
+private final class StormKeys: KeyExchange {
+    private let refusals: StormRefusals
+    private let expired = Atomic(false)
+    private let exchanged = Atomic(0)
 
-    init(_ network: SealedNetwork) {
-        self.network = network
+    init(_ refusals: StormRefusals) {
+        self.refusals = refusals
     }
 
+    /// Whether the first key has expired.
+    var hasExpired: Bool { expired.load(ordering: .relaxed) }
     /// The number of exchanges.
-    var count: Int { exchanges.load(ordering: .relaxed) }
+    var exchanges: Int { exchanged.load(ordering: .relaxed) }
+
+    /// Lets the first key expire.
+    func expire() { expired.store(true, ordering: .relaxed) }
 
     func sessionKey() async throws -> SessionKey {
-        let number = exchanges.add(1, ordering: .relaxed).newValue
+        let number = exchanged.add(1, ordering: .relaxed).newValue
         guard number > 1 else { return ScriptedKeys.key("1") }
-        try await network.refusals.waitUntilAllAreRefused()
+        try await refusals.waitUntilAllAreRefused()
         return ScriptedKeys.key("\(number)")
     }
 }
 
 /// The requests of a storm that are refused together, when the expected number of them has arrived.
-final class StormRefusals: Sendable {
+private final class StormRefusals: Sendable {
     private let expected: Int
     private let waiters = Mutex<[CheckedContinuation<Void, Never>]>([])
     private let replayed = Atomic<Int>(0)
@@ -186,19 +154,24 @@ final class StormRefusals: Sendable {
     }
 }
 
-/// Records when loads end.
-@MainActor final class StormWitness: APIManagerCallbackDelegate {
+/// Loads that begin together; records when they end.
+@MainActor private final class Storm: APIManagerCallbackDelegate {
     private(set) var endings: [ContinuousClock.Instant] = []
     private(set) var failures = 0
-    private let count: Int
+    // Releasing a request cancels its load.
+    private var requests: [GoodsListRequest] = []
     private var continuation: CheckedContinuation<Void, Never>?
 
-    init(_ count: Int) {
-        self.count = count
+    init(of count: Int, on proxy: APIProxy) {
+        requests = (0..<count).map { _ in GoodsListRequest(delegate: self, proxy: proxy) }
     }
 
-    func allEnded() async {
+    /// Begins all loads, waits for their endings, and returns the time, in seconds.
+    func run() async -> Double {
+        let meter = Meter()
+        for request in requests { request.loadData() }
         await withCheckedContinuation { continuation = $0 }
+        return meter.seconds
     }
 
     func managerCallAPIDidSucceed(_ request: BaseAPIRequest) { end() }
@@ -210,7 +183,7 @@ final class StormRefusals: Sendable {
 
     private func end() {
         endings.append(.now)
-        if endings.count == count { continuation?.resume() }
+        if endings.count == requests.count { continuation?.resume() }
     }
 }
 
@@ -315,8 +288,7 @@ struct Queueing: Workload {
         while witness.cancelled < requests.count { try await Task.sleep(for: .milliseconds(1)) }
         withExtendedLifetime((requests, witness)) {}
         return [
-            .queued: Double(order.requests), .bytesEach: bytes, .cancelAll: returned,
-            .allNotified: meter.seconds,
+            .queued: Double(order.requests), .bytesEach: bytes, .cancelAll: returned, .allNotified: meter.seconds,
             .cancelled: Double(witness.cancelled), .late: Double(witness.others), .peakMemory: Memory.peak,
         ]
     }
@@ -343,8 +315,7 @@ struct Cancelling: Workload {
         try await Task.sleep(for: .milliseconds(500))
         return [
             .requests: Double(order.requests), .cancel: seconds, .notified: notified,
-            .cancelled: Double(witness.cancelled), .lateCallbacks: Double(witness.others),
-            .peakMemory: Memory.peak,
+            .cancelled: Double(witness.cancelled), .lateCallbacks: Double(witness.others), .peakMemory: Memory.peak,
         ]
     }
 }
@@ -358,7 +329,7 @@ private final class HangingRequest: BaseAPIRequest, APIManager {
 }
 
 /// Counts the cancelled loads and the loads with another ending.
-@MainActor final class CancelWitness: APIManagerCallbackDelegate {
+@MainActor private final class CancelWitness: APIManagerCallbackDelegate {
     private(set) var cancelled = 0
     private(set) var others = 0
 
