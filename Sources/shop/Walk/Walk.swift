@@ -3,6 +3,9 @@ import Foundation
 
 /// The walk through the shop, step by step; each step checks actual values and throws when one is wrong.
 @MainActor struct Walk {
+    /// One part of the walk, which acts as a customer and throws when a result is wrong.
+    private typealias Step = (name: String, body: @MainActor () async throws -> Void)
+
     private static let stepLimit = Duration.seconds(30)
 
     let app: App
@@ -11,22 +14,22 @@ import Foundation
 
     private var steps: [Step] {
         [
-            Step("Sign in", signIn),
-            Step("Goods list", listGoods),
-            Step("Cart", fillCart),
-            Step("Orders, page by page", scrollThroughOrders),
-            Step("Orders in four ways, one placed meanwhile", listOrdersInFourWays),
-            Step("A page that fails, and its retry", retryPage),
-            Step("Avatar upload", uploadAvatar),
-            Step("Invoice download", downloadInvoice),
-            Step("A slow request, cancelled by its ID", cancelSlowRequest),
-            Step("Expired session, HTTP 401") { try await expireSession(as: .http) },
-            Step("Expired session, errcode 11010") { try await expireSession(as: .envelope) },
-            Step("Errors and a timeout", meetTroubles),
-            Step("Signed requests, a copy, and a wrong clock", signRequests),
-            Step("Sealed payments, whose key expires", sealPayments),
-            Step("A new process, still signed in", startAgain),
-            Step("Sign out", signOut),
+            ("Sign in", signIn),
+            ("Goods list", listGoods),
+            ("Cart", fillCart),
+            ("Orders, page by page", scrollThroughOrders),
+            ("Orders in four ways, one placed meanwhile", listOrdersInFourWays),
+            ("A page that fails, and its retry", retryPage),
+            ("Avatar upload", uploadAvatar),
+            ("Invoice download", downloadInvoice),
+            ("A slow request, cancelled by its ID", cancelSlowRequest),
+            ("Expired session, HTTP 401", { try await expireSession(as: .http) }),
+            ("Expired session, errcode 11010", { try await expireSession(as: .envelope) }),
+            ("Errors and a timeout", meetTroubles),
+            ("Signed requests, a copy, and a wrong clock", signRequests),
+            ("Sealed payments, whose key expires", sealPayments),
+            ("A new process, still signed in", startAgain),
+            ("Sign out", signOut),
         ]
     }
 
@@ -49,11 +52,31 @@ import Foundation
     private func take(_ step: Step, number: Int) async throws {
         app.wire.forget()
         do {
-            try await step.run(within: Self.stepLimit)
+            try await run(step)
             app.showWire()
         } catch {
             app.showWire()
             throw StepFailure("step \(number) (\(step.name)) did not hold: \(error)")
+        }
+    }
+
+    /// Runs a step; cancels it after the limit or when the calling task is cancelled.
+    private func run(_ step: Step) async throws {
+        let work = Task { try await step.body() }
+        let watchdog = Task {
+            try await Task.sleep(for: Self.stepLimit)
+            work.cancel()
+        }
+        defer { watchdog.cancel() }
+        do {
+            try await withTaskCancellationHandler {
+                try await work.value
+            } onCancel: {
+                work.cancel()
+            }
+        } catch {
+            guard work.isCancelled, !Task.isCancelled else { throw error }
+            throw StepFailure("it did not end within \(Self.stepLimit)")
         }
     }
 
@@ -70,38 +93,6 @@ import Foundation
         var table = Table(.left("On the server"), .right("Count"))
         for (name, count) in counts { table.add(name, "\(count)") }
         app.terminal.write(table)
-    }
-}
-
-/// One part of the walk.
-struct Step {
-    let name: String
-    private let body: @MainActor () async throws -> Void
-
-    /// Creates a step; `body` acts as a customer and throws when a result is wrong.
-    init(_ name: String, _ body: @escaping @MainActor () async throws -> Void) {
-        self.name = name
-        self.body = body
-    }
-
-    /// Runs the step; cancels it after `limit` or when the calling task is cancelled.
-    @MainActor func run(within limit: Duration) async throws {
-        let work = Task { try await body() }
-        let watchdog = Task {
-            try await Task.sleep(for: limit)
-            work.cancel()
-        }
-        defer { watchdog.cancel() }
-        do {
-            try await withTaskCancellationHandler {
-                try await work.value
-            } onCancel: {
-                work.cancel()
-            }
-        } catch {
-            guard work.isCancelled, !Task.isCancelled else { throw error }
-            throw StepFailure("it did not end within \(limit)")
-        }
     }
 }
 
