@@ -64,7 +64,44 @@ struct Plan {
     }
 }
 
-extension Row {
+/// A measurement that the bench offers.
+enum Row: String, CaseIterable {
+    case layer
+    case proxy
+    case floor
+    case floorRaw = "floor-raw"
+    case urlSession = "urlsession"
+    case urlSessionAsync = "urlsession-async"
+    case upload
+    case download
+    case cancel
+    case idle
+    case soak
+    case cookies
+    case relogin
+    case race
+    case queue
+    case load
+    case paging
+    case pagingSockets = "paging-sockets"
+    case json
+    case adapters
+    case monitors
+
+    /// The rows that this platform can measure: bare libcurl on Linux only.
+    static let measurable: [Row] = {
+        #if os(Linux)
+        allCases
+        #else
+        allCases.filter { ![.floor, .floorRaw].contains($0) }
+        #endif
+    }()
+
+    /// Whether the row is measured at several concurrencies, in turns with the other rows of this kind.
+    var isPaired: Bool { Self.paired.contains(self) }
+
+    private static let paired: Set<Row> = [.layer, .proxy, .floor, .floorRaw, .urlSession, .urlSessionAsync]
+
     /// Returns the rows that an argument names; the name of a family, such as `floor`, includes all its members.
     fileprivate static func named(_ name: String) throws(UsageError) -> [Row] {
         let rows = allCases.filter { $0.rawValue == name || $0.rawValue.hasPrefix(name + "-") }

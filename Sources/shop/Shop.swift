@@ -1,7 +1,13 @@
+import Errand
+import ErrandInspector
+import FixtureServer
 import Foundation
 
 /// The demo: a walk through a shop with the requests of an app.
 @main struct Shop {
+    /// The exit status that shells report for `SIGINT`.
+    private static let interrupted: Int32 = 130
+
     static func main() async {
         StandardStreams.secure()
         do {
@@ -15,12 +21,187 @@ import Foundation
         }
     }
 
+    /// Runs the command, and returns the exit status.
     @MainActor private static func run(_ command: Command) async throws -> Int32 {
         switch command {
-        case .walk(let baseURL, let report): try await WalkCommand(baseURL: baseURL, report: report).run()
-        case .serve(let port): try await ServeCommand(port: port).run()
-        case .resume(let url, let cookieFile): try await ResumeCommand(baseURL: url, cookieFile: cookieFile).run()
-        case .help: HelpCommand().run()
+        case .walk(let baseURL, let report): return try await walk(through: baseURL, report: report)
+        case .serve(let port): try await serve(at: port)
+        case .resume(let baseURL, let cookieFile): try await resume(at: baseURL, with: cookieFile)
+        case .help: Terminal().write(Command.usage)
         }
+        return EXIT_SUCCESS
+    }
+
+    /// Walks until the end or an interruption, and returns the exit status.
+    @MainActor private static func walk(through baseURL: URL?, report: URL?) async throws -> Int32 {
+        let walk = Task { try await takeWalk(through: baseURL, report: report) }
+        let watch = Task {
+            if await Interruption.wait() != nil { walk.cancel() }
+        }
+        defer { watch.cancel() }
+        do {
+            try await walk.value
+        } catch {
+            guard walk.isCancelled else { throw error }
+            StandardStreams.complain("interrupted")
+            return interrupted
+        }
+        return EXIT_SUCCESS
+    }
+
+    @MainActor private static func takeWalk(through baseURL: URL?, report: URL?) async throws {
+        if let baseURL { return try await takeWalk(at: baseURL, report: report) }
+        // A proxy from the environment must not be used for a server in this process.
+        setenv("no_proxy", "127.0.0.1", 1)
+        let server = try FixtureServer.startShop()
+        defer { server.stop() }
+        try await takeWalk(at: server.baseURL, report: report)
+    }
+
+    @MainActor private static func takeWalk(at baseURL: URL, report: URL?) async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let recorder = report.map { _ in HARRecorder() }
+        let app = App(baseURL: baseURL, cookieFile: folder.file("cookies.txt"), recorder: recorder)
+        // Otherwise the jar would create the folder again when it writes its file.
+        defer { try? app.proxy.cookies.flush() }
+        let walk = Walk(app: app, debugging: ServerDebugging(baseURL: baseURL), folder: folder)
+        guard let report, let recorder else { return try await walk.run() }
+        do {
+            try await walk.run()
+        } catch {
+            try recorder.writeReport(to: report)
+            throw error
+        }
+        try recorder.writeReport(to: report)
+        app.terminal.write("The report is \(report.path).")
+    }
+
+    @MainActor private static func serve(at port: UInt16) async throws {
+        var options = ServerOptions()
+        options.port = port
+        options.recordedRequests = 0
+        let server = try FixtureServer.startShop(options)
+        let (terminal, url) = (Terminal(), server.baseURL.absoluteString)
+        terminal.write("The shop is open at \(url) until interrupted. For instance:")
+        for command in [
+            "curl -c cookies.txt --json '{\"account\":\"lin\",\"password\":\"errand-1\"}' \(url)/account/login",
+            "curl --json '{\"category\":7}' \(url)/mall/shopList",
+            "curl -b cookies.txt '\(url)/orders?page=1&pageSize=20'",
+        ] {
+            terminal.write("   " + command)
+        }
+        _ = await Interruption.wait()
+        server.stop(grace: .seconds(1))
+    }
+
+    /// Loads the profile of the signed-in customer, with only the cookie file of an earlier start.
+    @MainActor private static func resume(at baseURL: URL, with cookieFile: URL) async throws {
+        let app = App(baseURL: baseURL, cookieFile: cookieFile)
+        let screen = ProfileScreen(app)
+        screen.appear()
+        try await screen.content()
+        try expect(screen.profile?.account == Credentials.demo.account, "another account is signed in")
+        try expect(app.wire.exchanges.map(\.credentials) == ["cookie"], "it was not the cookie alone that counted")
+        app.showWire()
+    }
+}
+
+/// A command of the program, parsed from its arguments.
+enum Command {
+    /// Walks through the shop, on another server if a URL is given, and writes a report of its exchanges to the file.
+    case walk(baseURL: URL?, report: URL?)
+    /// Serves the shop's API; port 0 chooses a free one.
+    case serve(port: UInt16)
+    /// Starts the app again with only a cookie file; the walk starts a child process with this command.
+    case resume(baseURL: URL, cookieFile: URL)
+    /// Prints the usage.
+    case help
+
+    static let usage = """
+        usage: shop [--base-url URL] [--report FILE]
+               shop serve [--port N]
+
+        Walks through a shop as an app would, over real sockets, and shows each screen and what went over the wire.
+        The exit status is 0 if every step held, 1 if one did not, and 64 if the arguments are wrong.
+
+          --base-url URL   walk through the shop on that server; by default one is started on a free port
+          --report FILE    write a report of all exchanges, one HTML page, also if a step did not hold
+          serve            serve the shop's API, for use with curl, until interrupted
+          --port N         the port to serve on; a free one by default
+          --help, -h       show this text
+        """
+
+    /// Parses the arguments that follow the program's name.
+    init(_ arguments: [String]) throws(UsageError) {
+        if arguments.contains("--help") || arguments.contains("-h") {
+            self = .help
+            return
+        }
+        switch arguments.first {
+        case "serve":
+            let options = try Options(arguments.dropFirst(), known: ["--port"])
+            self = .serve(port: try options.port("--port") ?? 0)
+        case "resume":
+            let options = try Options(arguments.dropFirst(), known: ["--base-url", "--cookies"])
+            guard let url = try options.url("--base-url"), let file = options["--cookies"] else {
+                throw UsageError("resume needs --base-url and --cookies")
+            }
+            self = .resume(baseURL: url, cookieFile: URL(filePath: file))
+        default:
+            let options = try Options(arguments[...], known: ["--base-url", "--report"])
+            self = .walk(baseURL: try options.url("--base-url"), report: try options.file("--report"))
+        }
+    }
+}
+
+/// Options with their values: `--name value` or `--name=value`.
+private struct Options {
+    private var values: [String: String] = [:]
+
+    init(_ arguments: ArraySlice<String>, known: [String]) throws(UsageError) {
+        var rest = arguments
+        while let argument = rest.popFirst() {
+            let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
+            guard let name = parts.first, known.contains(name) else {
+                throw UsageError("unknown argument \(argument)")
+            }
+            guard let value = parts.count == 2 ? parts[1] : rest.popFirst() else {
+                throw UsageError("\(name) needs a value")
+            }
+            guard values.updateValue(value, forKey: name) == nil else { throw UsageError("\(name) is given twice") }
+        }
+    }
+
+    subscript(name: String) -> String? { values[name] }
+
+    func port(_ name: String) throws(UsageError) -> UInt16? {
+        guard let text = values[name] else { return nil }
+        guard let port = UInt16(text) else { throw UsageError("\(name) must be a number from 0 to 65535, not \(text)") }
+        return port
+    }
+
+    func file(_ name: String) throws(UsageError) -> URL? {
+        guard let path = values[name] else { return nil }
+        guard !path.isEmpty else { throw UsageError("\(name) needs the path of a file") }
+        return URL(filePath: path)
+    }
+
+    func url(_ name: String) throws(UsageError) -> URL? {
+        guard let text = values[name] else { return nil }
+        guard let url = URL(string: text), ["http", "https"].contains(url.scheme?.lowercased()), url.host() != nil
+        else {
+            throw UsageError("\(name) must be an http or https URL, not \(text)")
+        }
+        return url
+    }
+}
+
+/// An error in the arguments.
+struct UsageError: Error {
+    let message: String
+
+    init(_ message: String) {
+        self.message = message
     }
 }

@@ -47,9 +47,7 @@ import Errand
         for await update in updates { return update }
         throw CancellationError()
     }
-}
 
-extension Screen {
     /// Waits for content; throws ``StepFailure`` for another change.
     func content() async throws {
         switch try await update() {

@@ -1,0 +1,91 @@
+import Dispatch
+import Foundation
+
+/// Makes the three standard streams safe to use.
+enum StandardStreams {
+    /// Ignores `SIGPIPE`, and opens streams that the caller has closed, so that no socket or file gets their numbers.
+    static func secure() {
+        signal(SIGPIPE, SIG_IGN)
+        while true {
+            let descriptor = open("/dev/null", O_RDWR)
+            guard (0...2).contains(descriptor) else {
+                close(descriptor)
+                return
+            }
+        }
+    }
+
+    /// Writes a line to standard error.
+    static func complain(_ text: String) {
+        try? FileHandle.standardError.write(contentsOf: Data("shop: \(text.printable)\n".utf8))
+    }
+}
+
+/// The signals that interrupt a program.
+enum Interruption {
+    /// Waits for one of the signals, after which the next one ends the program; `nil` when the task is cancelled.
+    static func wait() async -> Int32? {
+        let (signals, news) = AsyncStream.makeStream(of: Int32.self)
+        let sources = [SIGINT, SIGTERM, SIGHUP].map { number in
+            // The default action would end the process before the source receives the signal.
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number)
+            source.setEventHandler { news.yield(number) }
+            source.setCancelHandler { signal(number, SIG_DFL) }
+            source.resume()
+            return source
+        }
+        defer { for source in sources { source.cancel() } }
+        for await signal in signals { return signal }
+        return nil
+    }
+}
+
+/// A second start of the app's executable.
+enum SecondStart {
+    /// Runs `shop resume` to its end, with the same standard streams, and returns its exit status.
+    static func run(at baseURL: URL, with cookieFile: URL) async throws -> Int32 {
+        #if os(macOS) || os(Linux)
+        let process = Process()
+        process.executableURL = executable
+        process.arguments = ["resume", "--base-url", baseURL.absoluteString, "--cookies", cookieFile.path]
+        return try await withCheckedThrowingContinuation { continuation in
+            process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
+            do {
+                try process.run()
+            } catch {
+                process.terminationHandler = nil
+                continuation.resume(throwing: error)
+            }
+        }
+        #else
+        throw StepFailure("this platform allows no child processes")
+        #endif
+    }
+
+    private static var executable: URL? {
+        #if os(Linux)
+        URL(filePath: "/proc/self/exe")
+        #else
+        Bundle.main.executableURL
+        #endif
+    }
+}
+
+/// A folder for the files of one run.
+struct TemporaryFolder {
+    let url: URL
+
+    /// Creates a folder that only the current user can read.
+    init() throws {
+        url = FileManager.default.temporaryDirectory.appending(path: "errand-shop-\(UUID().uuidString)")
+        let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o700]
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true, attributes: attributes)
+    }
+
+    /// Returns the URL of a file with this name, which need not exist.
+    func file(_ name: String) -> URL { url.appending(path: name) }
+
+    /// Removes the folder and everything in it.
+    func remove() { try? FileManager.default.removeItem(at: url) }
+}
