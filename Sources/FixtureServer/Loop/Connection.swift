@@ -1,3 +1,10 @@
+/// The values that all connections of a server share.
+struct ServerContext: Sendable {
+    let options: ServerOptions
+    let plan: Script.Plan
+    let requestLog: RequestLog
+}
+
 /// One connection: its input, its output and what it waits for.
 ///
 /// Used on the loop's thread only.
