@@ -1,3 +1,55 @@
+/// How the server handles the bytes of a request body, which it always counts.
+package enum BodyHandling: Sendable {
+    /// Keeps the first bytes, up to a limit in bytes.
+    case keep(upTo: Int)
+    /// Keeps no bytes and computes their SHA-256.
+    case digest
+    /// Keeps no bytes.
+    case discard
+    /// Reads about this many bytes and no more until the test opens the gate; keeps none.
+    ///
+    /// The client cannot send more than the socket buffers hold. Its FIN follows what it has sent, so the server
+    /// notices the end of such a connection only after the gate has opened.
+    case pause(after: Int64, until: Gate)
+
+    /// Keeps the first 16 MiB.
+    package static let keep = BodyHandling.keep(upTo: 16 << 20)
+}
+
+/// Collects the bytes of one request body as a ``BodyHandling`` specifies.
+struct BodyCollector {
+    private let handling: BodyHandling
+    private var kept: [UInt8] = []
+    private var hash: SHA256?
+    private(set) var count: Int64 = 0
+
+    init(_ handling: BodyHandling) {
+        self.handling = handling
+        if case .digest = handling { hash = SHA256() }
+    }
+
+    /// The gate that must open before more of the body is read; `nil` when none is closed.
+    var gate: Gate? {
+        guard case .pause(let limit, let gate) = handling, count >= limit, !gate.isOpen else { return nil }
+        return gate
+    }
+
+    /// Adds bytes.
+    mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        count += Int64(bytes.count)
+        hash?.update(bytes)
+        guard case .keep(let limit) = handling else { return }
+        kept.append(contentsOf: bytes.slice(0..<min(bytes.count, limit - kept.count)))
+    }
+
+    /// Sets the body of `request`.
+    consuming func finish(_ request: inout RecordedRequest) {
+        request.body = kept
+        request.bodyCount = count
+        request.bodySHA256 = hash?.finish()
+    }
+}
+
 /// Decodes the chunked coding (RFC 9112 section 7.1).
 struct ChunkedDecoder {
     private enum State {
