@@ -1,3 +1,31 @@
+/// The gzip coding (RFC 1952) with stored blocks: valid, and no smaller than its content.
+package enum Gzip {
+    static let header: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]
+    private static let blockLimit = 65_535
+
+    /// Returns these bytes in the gzip coding.
+    package static func encode(_ bytes: [UInt8]) -> [UInt8] {
+        var encoded = header
+        var rest = bytes[...]
+        repeat {
+            let block = rest.prefix(blockLimit)
+            rest = rest.dropFirst(blockLimit)
+            // The length and its complement, 16 bits each.
+            let length = UInt32(block.count)
+            encoded += [rest.isEmpty ? 1 : 0] + (length | ~length << 16).littleEndianBytes + block
+        } while !rest.isEmpty
+        let count = UInt32(truncatingIfNeeded: bytes.count)
+        return encoded + CRC32.of(bytes).littleEndianBytes + count.littleEndianBytes
+    }
+}
+
+extension Response {
+    /// Returns a response whose body is in the gzip coding.
+    package static func gzip(_ body: [UInt8], status: Int = 200, headers: HeaderLines = [:]) -> Response {
+        .bytes(Gzip.encode(body), status: status, headers: headers + ["Content-Encoding": "gzip"])
+    }
+}
+
 /// Zeros compressed to about a thousandth of their size, which a client must not decode without a limit.
 package enum DecompressionBomb {
     private static let matchLength: Int64 = 258
@@ -64,4 +92,38 @@ private struct BitWriter {
 
 extension UInt32 {
     var littleEndianBytes: [UInt8] { withUnsafeBytes(of: littleEndian) { Array($0) } }
+}
+
+/// The checksum of gzip (RFC 1952 section 8).
+enum CRC32 {
+    /// Returns the checksum of these bytes.
+    static func of(_ bytes: [UInt8]) -> UInt32 {
+        ~bytes.reduce(~0) { step($0 ^ UInt32($1)) }
+    }
+
+    /// Returns the checksum of this many zeros, in as many steps as the number has bits.
+    static func ofZeros(_ count: Int64) -> UInt32 {
+        var operation = (0..<32).map { step(UInt32(1) << $0) }
+        var register: UInt32 = ~0
+        var rest = count
+        while rest > 0 {
+            if rest & 1 == 1 { register = apply(operation, to: register) }
+            operation = operation.map { apply(operation, to: $0) }
+            rest >>= 1
+        }
+        return ~register
+    }
+
+    private static func step(_ register: UInt32) -> UInt32 {
+        register >> 8 ^ table[Int(register & 255)]
+    }
+
+    /// A linear operation on 32 bits, given by its result for each bit.
+    private static func apply(_ operation: [UInt32], to register: UInt32) -> UInt32 {
+        (0..<32).reduce(0) { register >> $1 & 1 == 1 ? $0 ^ operation[$1] : $0 }
+    }
+
+    private static let table: [UInt32] = (0..<256).map { start in
+        (0..<8).reduce(start) { word, _ in word & 1 == 1 ? word >> 1 ^ 0xEDB8_8320 : word >> 1 }
+    }
 }
