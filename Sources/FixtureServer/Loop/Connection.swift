@@ -9,7 +9,6 @@ struct ServerContext: Sendable {
 ///
 /// Used on the loop's thread only.
 final class Connection {
-    /// The event that a connection waits for.
     enum Wait {
         /// More bytes from the client, or the end of the stream.
         case input
@@ -17,9 +16,7 @@ final class Connection {
         case output
         /// More bytes from the client, for this long at most.
         case idle(Duration)
-        /// The end of a pause.
         case pause(Duration)
-        /// A gate.
         case gate(Gate)
         /// The client's FIN after the server's, for this long at most.
         case linger(Duration)

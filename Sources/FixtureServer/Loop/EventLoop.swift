@@ -185,11 +185,9 @@ final class EventLoop {
 
 /// Actions by their deadlines, earliest first; a binary heap.
 struct TimerQueue {
-    /// The action of a timer.
     enum Action {
         /// Resumes a connection if its waitGeneration has not changed since.
         case resume(connection: Int, waitGeneration: Int)
-        /// Calls a function.
         case run(@Sendable () -> Void)
         /// Accepts connections again.
         case acceptAgain
@@ -200,7 +198,6 @@ struct TimerQueue {
     /// The earliest deadline; `nil` when there are no actions.
     var nextDeadline: ContinuousClock.Instant? { heap.first?.deadline }
 
-    /// Adds an action.
     mutating func add(_ action: Action, at deadline: ContinuousClock.Instant) {
         heap.append((deadline, action))
         var child = heap.count - 1

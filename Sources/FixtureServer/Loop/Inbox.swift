@@ -1,8 +1,15 @@
 import Foundation
+import Synchronization
+
+#if THREAD_SANITIZER
+import Errand
+
+/// The lock that the thread sanitizer supports.
+typealias Mutex = Errand.Mutex
+#endif
 
 /// The messages from other threads to the loop.
 final class Inbox: Sendable {
-    /// An instruction to the loop.
     enum Message: Sendable {
         /// Listens on these listeners, which only the loop uses from now on.
         case listen([Listener])
@@ -21,7 +28,7 @@ final class Inbox: Sendable {
         var isClosed = false
     }
 
-    private let state = Locked(State())
+    private let state = Mutex(State())
     private let waker: Waker
 
     init() throws {
@@ -42,7 +49,6 @@ final class Inbox: Sendable {
         return !isClosed
     }
 
-    /// Removes and returns all messages.
     func drain() -> [Message] {
         waker.reset()
         return state.withLock { state in
@@ -90,7 +96,6 @@ final class LoopThread: Sendable {
     private let thread: ObjectIdentifier
     private let ended: DispatchSemaphore
 
-    /// Starts `body` on a new thread.
     init(name: String, _ body: @escaping @Sendable () -> Void) {
         let ended = DispatchSemaphore(value: 0)
         let thread = Thread {

@@ -109,7 +109,6 @@ extension Range<Int64> {
 
 /// Bytes to send that the kernel has not taken yet.
 struct OutputBuffer {
-    /// The result of an attempt to send everything.
     enum Flush {
         case done
         case blocked

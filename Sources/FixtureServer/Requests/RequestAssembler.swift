@@ -1,8 +1,7 @@
 /// Assembles requests from the bytes of one connection, in whatever pieces they arrive.
-struct RequestAssembler {
+struct RequestAssembler: ~Copyable {
     /// The result of reading the bytes so far.
     enum Progress {
-        /// More bytes are needed.
         case incomplete
         /// No more of the body may be read until this gate opens.
         case paused(Gate)
@@ -113,10 +112,8 @@ struct InputBuffer {
     private var bytes: [UInt8] = []
     private var start = 0
 
-    /// The number of unread bytes.
     var count: Int { bytes.count - start }
 
-    /// Adds bytes at the end.
     mutating func append(_ new: UnsafeRawBufferPointer) {
         if start > 0, start > bytes.count / 2 {
             bytes.removeFirst(start)
@@ -133,12 +130,10 @@ struct InputBuffer {
         start = 0
     }
 
-    /// Removes all bytes.
     mutating func removeAll() {
         consume(count)
     }
 
-    /// The unread bytes.
     func withUnread<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {

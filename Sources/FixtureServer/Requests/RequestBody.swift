@@ -1,3 +1,6 @@
+import ErrandSigning
+import Foundation
+
 /// How the server handles the bytes of a request body, which it always counts.
 package enum BodyHandling: Sendable {
     /// Keeps the first bytes, up to a limit in bytes.
@@ -17,15 +20,15 @@ package enum BodyHandling: Sendable {
 }
 
 /// Collects the bytes of one request body as a ``BodyHandling`` specifies.
-struct BodyCollector {
+struct BodyCollector: ~Copyable {
     private let handling: BodyHandling
     private var kept: [UInt8] = []
-    private var hash: SHA256?
+    private var hash: PlatformCrypto.RunningSHA256?
     private(set) var count: Int64 = 0
 
     init(_ handling: BodyHandling) {
         self.handling = handling
-        if case .digest = handling { hash = SHA256() }
+        if case .digest = handling { hash = try? PlatformCrypto.RunningSHA256() }
     }
 
     /// The gate that must open before more of the body is read; `nil` when none is closed.
@@ -34,19 +37,42 @@ struct BodyCollector {
         return gate
     }
 
-    /// Adds bytes.
     mutating func append(_ bytes: UnsafeRawBufferPointer) {
         count += Int64(bytes.count)
-        hash?.update(bytes)
+        try? hash?.add(Data(bytes))
         guard case .keep(let limit) = handling else { return }
         kept.append(contentsOf: bytes.slice(0..<min(bytes.count, limit - kept.count)))
     }
 
     /// Sets the body of `request`.
-    consuming func finish(_ request: inout RecordedRequest) {
+    mutating func finish(_ request: inout RecordedRequest) {
         request.body = kept
         request.bodyCount = count
-        request.bodySHA256 = hash?.finish()
+        request.bodySHA256 = try? hash?.finish().hexadecimal
+    }
+}
+
+/// The SHA-256 and the HMAC of `ErrandSigning`, whose library must be there.
+package enum SHA256 {
+    /// Returns the hash of these bytes in hexadecimal.
+    package static func hexadecimal(of bytes: some Collection<UInt8>) -> String {
+        hexadecimal(required { () throws(SigningError) in try Digest.sha256.hash(of: Array(bytes)) })
+    }
+
+    /// Returns the HMAC-SHA-256 of these bytes (RFC 2104).
+    package static func hmac(of bytes: some Collection<UInt8>, key: some Collection<UInt8>) -> [UInt8] {
+        required { () throws(SigningError) in try HMAC.sha256(of: Array(bytes), key: Array(key)) }
+    }
+
+    /// Returns the bytes in hexadecimal.
+    package static func hexadecimal(_ bytes: [UInt8]) -> String { bytes.hexadecimal }
+
+    private static func required(_ body: () throws(SigningError) -> [UInt8]) -> [UInt8] {
+        do {
+            return try body()
+        } catch {
+            preconditionFailure(error.reason)
+        }
     }
 }
 

@@ -96,7 +96,6 @@ extension UInt32 {
 
 /// The checksum of gzip (RFC 1952 section 8).
 enum CRC32 {
-    /// Returns the checksum of these bytes.
     static func of(_ bytes: [UInt8]) -> UInt32 {
         ~bytes.reduce(~0) { step($0 ^ UInt32($1)) }
     }

@@ -43,7 +43,7 @@ package struct Response: Sendable {
 
     /// Creates a response whose head has only these lines, and whose steps write nothing for `HEAD`.
     package init(status: Int, headers: HeaderLines = [:], steps: [Step]) {
-        var head = Array("HTTP/1.1 \(status) \(ReasonPhrase.of(status))\r\n".utf8)
+        var head = Array("HTTP/1.1 \(status) \(Self.reasonPhrases[status] ?? "Status")\r\n".utf8)
         for line in headers { head += line.name.utf8 + [.colon, .space] + line.bytes + [.carriageReturn, .lineFeed] }
         head += [.carriageReturn, .lineFeed]
         self.steps = [.write(head)] + steps
@@ -163,16 +163,12 @@ extension Response {
     package func behind(_ gate: Gate) -> Response {
         preceded(by: .pass(gate))
     }
-}
-
-extension Response {
-    private static let piecesPerSecond: Int64 = 20
 
     /// Returns this response with its streams limited to this many bytes per second; 0 is unlimited.
     package func throttled(bytesPerSecond rate: Int64) -> Response {
         replacingSteps { step in
             guard case .stream(let source, let range) = step, rate > 0 else { return [step] }
-            let size = max(1, rate / Self.piecesPerSecond)
+            let size = max(1, rate / 20)
             let pause = Duration.seconds(Double(size) / Double(rate))
             let pieces = stride(from: range.lowerBound, to: range.upperBound, by: Int64.Stride(size)).map { start in
                 Step.stream(source, start..<min(range.upperBound, start + size))
@@ -180,9 +176,7 @@ extension Response {
             return pieces.flatMap { [$0, .wait(pause)] }
         }
     }
-}
 
-extension Response {
     /// Returns a response in the chunked coding: one chunk for each element, then the trailers (RFC 9112 section 7.1).
     package static func chunked(
         _ chunks: [[UInt8]],
@@ -214,14 +208,9 @@ extension Response.Step {
     }
 }
 
-/// The reason phrases of RFC 9110 section 15 that this server uses.
-enum ReasonPhrase {
-    /// Returns the phrase of `status`, or a general one for a status without an entry.
-    static func of(_ status: Int) -> String {
-        phrases[status] ?? "Status"
-    }
-
-    private static let phrases = [
+extension Response {
+    /// The reason phrases of RFC 9110 section 15 that this server uses.
+    private static let reasonPhrases = [
         200: "OK", 201: "Created", 202: "Accepted", 204: "No Content", 206: "Partial Content",
         301: "Moved Permanently", 302: "Found", 303: "See Other", 304: "Not Modified",
         307: "Temporary Redirect", 308: "Permanent Redirect",

@@ -11,11 +11,9 @@ extension RouteTable {
         table.addFaults()
         return table
     }()
-}
 
-extension RouteTable {
     /// Adds `/echo`, `/anything` and `/headers`, which show the request, and `/status/N`, `/delay/S` and `/etag/X`.
-    mutating func addInspection() {
+    private mutating func addInspection() {
         for path in ["/echo", "/anything", "/anything/*", "/get", "/post", "/put", "/patch", "/delete"] {
             any(path) { .json(RequestEcho($0)) }
         }
@@ -34,34 +32,9 @@ extension RouteTable {
             return .representation(of: .bytes(Array("the body of \(tag)".utf8)), etag: "\"\(tag)\"", to: request)
         }
     }
-}
 
-extension RecordedRequest {
-    /// Returns a parameter of the route or the query in seconds, up to a day; `standard` when missing.
-    func seconds(_ name: String, standard: Double? = nil) -> Duration? {
-        let seconds = (parameters[name] ?? queryValue(name)).map { Double($0) } ?? standard
-        return seconds.flatMap { (0...86_400).contains($0) ? .seconds($0) : nil }
-    }
-
-    /// Returns a parameter of the route or the query as an integer; `nil` when missing, negative or invalid.
-    func integer(_ name: String) -> Int64? {
-        (parameters[name] ?? queryValue(name)).flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
-    }
-}
-
-extension String {
-    /// Whether the text may be part of a header line, which a line end in it would split.
-    var fitsHeader: Bool { !utf8.contains { $0 == .carriageReturn || $0 == .lineFeed } }
-}
-
-extension Response {
-    /// The response to a missing or invalid parameter.
-    static let badParameter = Response.text("bad parameter", status: 400)
-}
-
-extension RouteTable {
     /// Adds `/cookies`, `/cookies/set?name=value` and `/cookies/delete?name`.
-    mutating func addCookies() {
+    private mutating func addCookies() {
         get("/cookies") { request in
             let pairs = request.cookies.map { ($0.name, $0.value) }
             return .json(["cookies": Dictionary(pairs) { $1 }])
@@ -79,11 +52,9 @@ extension RouteTable {
         guard lines.allSatisfy(\.fitsHeader) else { return .badParameter }
         return lines.reduce(.redirect(to: "/cookies")) { $0.adding("Set-Cookie", $1) }
     }
-}
 
-extension RouteTable {
     /// Adds `/redirect/N`, `/redirect-to?url=&status_code=` and `/redirect-loop`.
-    mutating func addRedirects() {
+    private mutating func addRedirects() {
         any("/redirect/:count") { request in
             guard let count = request.integer("count") else { return .badParameter }
             return .redirect(to: count > 1 ? "/redirect/\(count - 1)" : "/anything")
@@ -94,11 +65,9 @@ extension RouteTable {
         }
         any("/redirect-loop") { _ in .redirect(to: "/redirect-loop") }
     }
-}
 
-extension RouteTable {
     /// Adds `/bytes/N`, `/range/N`, `/gzip`, `/bomb/gzip/N`, `/chunked/N` and `/drip`: bodies with known bytes.
-    mutating func addBodies() {
+    private mutating func addBodies() {
         get("/bytes/:count") { request in
             guard let count = request.integer("count") else { return .badParameter }
             return .stream(.counting(count), headers: .octets)
@@ -120,30 +89,9 @@ extension RouteTable {
         }
         get("/drip") { try .drip($0) }
     }
-}
 
-extension Response {
-    /// Returns a body of `numbytes` stars, sent over `duration` seconds after `delay` seconds.
-    fileprivate static func drip(_ request: RecordedRequest) throws -> Response {
-        let count = request.integer("numbytes") ?? 10
-        guard count <= 100_000, let duration = request.seconds("duration", standard: 2),
-            let delay = request.seconds("delay", standard: 0)
-        else { return .badParameter }
-        let pause = duration / max(1, Int(count))
-        let steps = (0..<count).flatMap { _ in [Step.write("*"), .wait(pause)] }
-        return Response(status: 200, headers: .octets + ["Content-Length": String(count)], steps: steps)
-            .delayed(by: delay)
-    }
-}
-
-extension HeaderLines {
-    static let octets: HeaderLines = ["Content-Type": "application/octet-stream"]
-    static let json: HeaderLines = ["Content-Type": "application/json"]
-}
-
-extension RouteTable {
     /// Adds `/hang`, `/garbage`, `/drop/…`, `/reset/…` and `/endless/…`: faulty responses.
-    mutating func addFaults() {
+    private mutating func addFaults() {
         let head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
         any("/hang") { _ in .hang }
         any("/garbage") { _ in .script(.write("\u{0}\u{1}this is not HTTP\r\n\r\n"), .close) }
@@ -166,6 +114,46 @@ extension RouteTable {
             return beginning.followed(by: .repeatForever(bytes, every: pause))
         }
     }
+}
+
+extension Response {
+    /// The response to a missing or invalid parameter.
+    fileprivate static let badParameter = Response.text("bad parameter", status: 400)
+
+    /// Returns a body of `numbytes` stars, sent over `duration` seconds after `delay` seconds.
+    fileprivate static func drip(_ request: RecordedRequest) throws -> Response {
+        let count = request.integer("numbytes") ?? 10
+        guard count <= 100_000, let duration = request.seconds("duration", standard: 2),
+            let delay = request.seconds("delay", standard: 0)
+        else { return .badParameter }
+        let pause = duration / max(1, Int(count))
+        let steps = (0..<count).flatMap { _ in [Step.write("*"), .wait(pause)] }
+        return Response(status: 200, headers: .octets + ["Content-Length": String(count)], steps: steps)
+            .delayed(by: delay)
+    }
+}
+
+extension HeaderLines {
+    fileprivate static let octets: HeaderLines = ["Content-Type": "application/octet-stream"]
+    fileprivate static let json: HeaderLines = ["Content-Type": "application/json"]
+}
+
+extension RecordedRequest {
+    /// Returns a parameter of the route or the query in seconds, up to a day; `standard` when missing.
+    fileprivate func seconds(_ name: String, standard: Double? = nil) -> Duration? {
+        let seconds = (parameters[name] ?? queryValue(name)).map { Double($0) } ?? standard
+        return seconds.flatMap { (0...86_400).contains($0) ? .seconds($0) : nil }
+    }
+
+    /// Returns a parameter of the route or the query as an integer; `nil` when missing, negative or invalid.
+    func integer(_ name: String) -> Int64? {
+        (parameters[name] ?? queryValue(name)).flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
+    }
+}
+
+extension String {
+    /// Whether the text may be part of a header line, which a line end in it would split.
+    fileprivate var fitsHeader: Bool { !utf8.contains { $0 == .carriageReturn || $0 == .lineFeed } }
 }
 
 /// A request as JSON, for tests that check what arrived.

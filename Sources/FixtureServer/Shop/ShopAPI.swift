@@ -34,7 +34,6 @@ struct ShopCall: Sendable {
     let request: RecordedRequest
     let inputs: ShopInputs
 
-    /// Creates the call of a request.
     init(_ request: RecordedRequest) {
         self.request = request
         inputs = ShopInputs(request)
@@ -104,7 +103,6 @@ struct ShopInputs: Sendable {
         }
     }
 
-    /// The parameters as text.
     let values: [String: String]
 
     init(_ request: RecordedRequest) {
@@ -116,7 +114,6 @@ struct ShopInputs: Sendable {
         }
     }
 
-    /// Returns a parameter as text; `nil` when it is missing.
     subscript(name: String) -> String? { values[name] }
 
     /// Returns a parameter as an integer; `standard` when it is missing.
@@ -203,7 +200,6 @@ extension Response {
 
 /// The dates of header lines, such as `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 section 5.6.7).
 enum HTTPDate {
-    /// The current date.
     static var now: String { text(time(nil)) }
 
     /// Returns the date that is this many seconds after 1970.

@@ -90,7 +90,6 @@ package struct MultipartBody: Sendable {
 enum Invoice {
     private static let size = 1 << 20
 
-    /// Returns the bytes of the file.
     static func bytes(for order: ShopOrder) -> [UInt8] {
         var file = Array("%PDF-1.4\n".utf8)
         var offsets: [Int] = []

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The mutable state of the shop: sessions, carts and the log.
 final class ShopStore: Sendable {
     private struct State {
@@ -9,22 +11,18 @@ final class ShopStore: Sendable {
         var log = ShopLog()
     }
 
-    private let state = Locked(State())
+    private let state = Mutex(State())
 
-    /// The log so far.
     var log: ShopLog { state.withLock(\.log) }
 
-    /// Clears the log.
     func clearLog() {
         state.withLock { $0.log = ShopLog() }
     }
 
-    /// Counts a call of a path.
     func countRequest(_ path: String) {
         state.withLock { $0.log.hits[path, default: 0] += 1 }
     }
 
-    /// Begins a session.
     func signIn(_ account: String) -> ShopSession {
         state.withLock { state in
             let session = ShopSession(account: account)
@@ -34,7 +32,6 @@ final class ShopStore: Sendable {
         }
     }
 
-    /// Ends the sessions that match.
     func signOut(_ credentials: ShopCredentials) {
         state.withLock { state in
             state.sessions.removeAll { credentials.fit($0) }
@@ -67,7 +64,6 @@ final class ShopStore: Sendable {
         }
     }
 
-    /// Changes the sessions that match.
     func change(_ credentials: ShopCredentials, _ change: (inout ShopSession) -> Void) {
         state.withLock { state in
             for index in state.sessions.indices where credentials.fit(state.sessions[index]) {

@@ -2,7 +2,6 @@ import Foundation
 
 /// One accepted connection; it never blocks and never raises `SIGPIPE`.
 struct StreamSocket: ~Copyable {
-    /// The result of a transfer.
     enum Transfer {
         case moved(Int)
         case wouldBlock
