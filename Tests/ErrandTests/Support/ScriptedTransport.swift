@@ -1,5 +1,6 @@
 import ErrandTesting
 import Foundation
+import Synchronization
 
 @testable import Errand
 
@@ -10,5 +11,20 @@ extension ScriptedTransport {
         _ response: @escaping Script = { _ in .json(#"{"errcode":200,"msg":"ok","data":[]}"#) }
     ) {
         self.init(capacity: capacity, fallback: response)
+    }
+}
+
+/// A sequence of responses, of which the last one is repeated.
+final class Responses: Sendable {
+    private let rest: Mutex<[HTTPResponse]>
+
+    init(_ responses: [HTTPResponse]) {
+        rest = Mutex(responses)
+    }
+
+    func next() -> HTTPResponse {
+        rest.withLock { rest in
+            rest.count > 1 ? rest.removeFirst() : rest.first ?? HTTPResponse(status: 500)
+        }
     }
 }

@@ -56,3 +56,14 @@ private struct WaitLimit {
         return true
     }
 }
+
+/// Runs `body`, which blocks, on a separate thread.
+///
+/// On one core, the tasks of all tests share one thread of Dispatch.
+package func onSeparateThread<Value: Sendable>(
+    _ body: @escaping @Sendable () throws -> Value
+) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(with: Result(catching: body)) }
+    }
+}
