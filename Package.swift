@@ -43,8 +43,8 @@ let package = Package(
         .target(name: "ErrandSigning", dependencies: ["Errand", "CryptoRuntime"], swiftSettings: strict),
         .target(name: "ErrandInspector", dependencies: ["Errand"], swiftSettings: strict),
         .target(name: "CryptoRuntime", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
-        // For the cipher of sealed calls only.
-        .target(name: "FixtureServer", dependencies: ["ErrandSigning"], swiftSettings: strict),
+        // For hashes and the cipher of sealed calls, and for the lock in builds for the thread sanitizer.
+        .target(name: "FixtureServer", dependencies: ["Errand", "ErrandSigning"], swiftSettings: strict),
         .executableTarget(
             name: "shop",
             dependencies: ["Errand", "ErrandInspector", "ErrandSigning", "FixtureServer"],
@@ -92,7 +92,7 @@ let package = Package(
         ),
         .testTarget(
             name: "FixtureServerTests",
-            dependencies: ["ErrandSigning", "FixtureServer", "TestSupport"],
+            dependencies: ["Errand", "ErrandSigning", "FixtureServer", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(

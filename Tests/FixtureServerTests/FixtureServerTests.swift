@@ -1,8 +1,16 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
 @testable import FixtureServer
+
+#if THREAD_SANITIZER
+import Errand
+
+/// The lock that the thread sanitizer supports.
+private typealias Mutex = Errand.Mutex
+#endif
 
 @Suite("Starting and stopping a server", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct FixtureServerTests {
@@ -137,7 +145,7 @@ private final class ClientBox {
 }
 
 private final class Holder: Sendable {
-    private let box = Locked<FixtureServer?>(nil)
+    private let box = Mutex<FixtureServer?>(nil)
 
     var server: FixtureServer? {
         get { box.withLock { $0 } }

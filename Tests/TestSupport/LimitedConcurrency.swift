@@ -1,3 +1,4 @@
+internal import Foundation
 package import Testing
 
 /// Limits how many tests run at a time that would disturb each other.
@@ -29,4 +30,59 @@ extension Trait where Self == LimitedConcurrency {
     ///
     /// Of a suite's traits it follows `limitedConcurrency`, so that all tests wait for both in the same order.
     package static var blocksThread: Self { LimitedConcurrency(semaphore: .blockingTests) }
+}
+
+/// Limits how many tasks run a section at a time; the others are suspended, and the last one of them is the next to run.
+///
+/// So the tests of a serialized suite follow each other, and none of them waits for all tests of the other suites.
+// `lock` is held whenever `state` is read or changed. The thread sanitizer understands NSLock on Linux, and no `Mutex`.
+package final class AsyncSemaphore: @unchecked Sendable {
+    private struct State {
+        var permits: Int
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    /// Shared by all tests of this process that use sockets, clocks or much processor time.
+    package static let tests = AsyncSemaphore(permits: 3)
+
+    /// Shared by all tests of this process that block a thread while another task has to continue.
+    package static let blockingTests = AsyncSemaphore(permits: 1)
+
+    private let lock = NSLock()
+    private var state: State
+
+    /// Creates a semaphore that runs up to `permits` sections at a time.
+    package init(permits: Int) {
+        state = State(permits: permits)
+    }
+
+    /// Waits for a permit, and holds it while `body` runs.
+    package func withPermit<Result>(_ body: () async throws -> Result) async rethrows -> Result {
+        await acquire()
+        defer { release() }
+        return try await body()
+    }
+
+    private func acquire() async {
+        await withCheckedContinuation { continuation in
+            let hasPermit = lock.withLock {
+                guard state.permits > 0 else {
+                    state.waiters.append(continuation)
+                    return false
+                }
+                state.permits -= 1
+                return true
+            }
+            if hasPermit { continuation.resume() }
+        }
+    }
+
+    private func release() {
+        let next = lock.withLock { () -> CheckedContinuation<Void, Never>? in
+            guard state.waiters.isEmpty else { return state.waiters.removeLast() }
+            state.permits += 1
+            return nil
+        }
+        next?.resume()
+    }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A hash function of the platform's cryptographic library.
-enum Digest: Sendable, CaseIterable {
+package enum Digest: Sendable, CaseIterable {
     /// MD5 (RFC 1321), which older servers expect in signatures; not for anything new.
     case md5
     /// SHA-1 (FIPS 180-4), which older servers expect in signatures; not for anything new.
@@ -21,7 +21,7 @@ enum Digest: Sendable, CaseIterable {
     /// Returns the digest of `data`.
     ///
     /// - Throws: `libraryUnavailable` where the platform does not have the function.
-    func hash(of data: some ContiguousBytes) throws(SigningError) -> [UInt8] {
+    package func hash(of data: some ContiguousBytes) throws(SigningError) -> [UInt8] {
         try PlatformCrypto.hash(data, with: self)
     }
 }

@@ -1,11 +1,11 @@
 import Foundation
 
 /// Message authentication codes (RFC 2104) of the platform's cryptographic library.
-enum HMAC {
+package enum HMAC {
     /// Returns the 32 bytes of the HMAC-SHA-256 of `data`, with a key of any length, 0 included.
     ///
     /// - Throws: `libraryUnavailable` where the platform does not have the function.
-    static func sha256(of data: some ContiguousBytes, key: [UInt8]) throws(SigningError) -> [UInt8] {
+    package static func sha256(of data: some ContiguousBytes, key: [UInt8]) throws(SigningError) -> [UInt8] {
         try PlatformCrypto.hmacSHA256(data, key: key)
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 
 extension ContiguousBytes {
     /// The bytes as lower-case hexadecimal digits.
-    var hexadecimal: String {
+    package var hexadecimal: String {
         withUnsafeBytes { bytes in
             String(unsafeUninitializedCapacity: bytes.count * 2) { buffer in
                 bytes.writeHexadecimal(to: UnsafeMutableRawBufferPointer(buffer))

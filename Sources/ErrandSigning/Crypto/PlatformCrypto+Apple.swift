@@ -5,7 +5,7 @@ import Foundation
 /// The functions of CryptoKit.
 ///
 /// Untested: no Apple platform was available.
-enum PlatformCrypto {
+package enum PlatformCrypto {
     static func hash(_ data: some ContiguousBytes, with digest: Digest) throws(SigningError) -> [UInt8] {
         data.withUnsafeBytes { bytes in
             switch digest {
@@ -17,15 +17,15 @@ enum PlatformCrypto {
     }
 
     /// A SHA-256 whose input arrives in parts.
-    struct RunningSHA256: ~Copyable {
+    package struct RunningSHA256: ~Copyable {
         private var state = SHA256()
 
         // They throw as those of libcrypto do.
-        init() throws(SigningError) {}
+        package init() throws(SigningError) {}
 
-        mutating func add(_ data: Data) throws(SigningError) { state.update(data: data) }
+        package mutating func add(_ data: Data) throws(SigningError) { state.update(data: data) }
 
-        mutating func finish() throws(SigningError) -> [UInt8] { Array(state.finalize()) }
+        package mutating func finish() throws(SigningError) -> [UInt8] { Array(state.finalize()) }
     }
 
     static func hmacSHA256(_ data: some ContiguousBytes, key: [UInt8]) throws(SigningError) -> [UInt8] {

@@ -3,7 +3,7 @@ import CryptoRuntime
 import Foundation
 
 /// The functions of libcrypto, which the process has loaded for libcurl.
-enum PlatformCrypto {
+package enum PlatformCrypto {
     private static let library = Result { try Libcrypto() }.mapError { $0 as? SigningError ?? Libcrypto.failure }
 
     static func hash(_ data: some ContiguousBytes, with digest: Digest) throws(SigningError) -> [UInt8] {
@@ -14,11 +14,11 @@ enum PlatformCrypto {
     }
 
     /// A SHA-256 whose input arrives in parts.
-    struct RunningSHA256: ~Copyable {
+    package struct RunningSHA256: ~Copyable {
         private let library: Libcrypto
         private let state: OpaquePointer
 
-        init() throws(SigningError) {
+        package init() throws(SigningError) {
             let library = try PlatformCrypto.library.get()
             let state = try Self.start(library)
             (self.library, self.state) = (library, state)
@@ -33,12 +33,12 @@ enum PlatformCrypto {
             return state
         }
 
-        mutating func add(_ data: Data) throws(SigningError) {
+        package mutating func add(_ data: Data) throws(SigningError) {
             let result = data.withBytes { cryptort_hash_add(library.pointer, state, $0) }
             guard result == cryptort_success else { throw SigningError(result, of: "sha256") }
         }
 
-        mutating func finish() throws(SigningError) -> [UInt8] {
+        package mutating func finish() throws(SigningError) -> [UInt8] {
             try PlatformCrypto.bytes(count: Digest.sha256.count, of: "sha256") { output in
                 cryptort_hash_finish(library.pointer, state, output)
             }

@@ -1,8 +1,14 @@
+/// The values that all connections of a server share.
+struct ServerContext: Sendable {
+    let options: ServerOptions
+    let plan: Script.Plan
+    let requestLog: RequestLog
+}
+
 /// One connection: its input, its output and what it waits for.
 ///
 /// Used on the loop's thread only.
 final class Connection {
-    /// The event that a connection waits for.
     enum Wait {
         /// More bytes from the client, or the end of the stream.
         case input
@@ -10,9 +16,7 @@ final class Connection {
         case output
         /// More bytes from the client, for this long at most.
         case idle(Duration)
-        /// The end of a pause.
         case pause(Duration)
-        /// A gate.
         case gate(Gate)
         /// The client's FIN after the server's, for this long at most.
         case linger(Duration)

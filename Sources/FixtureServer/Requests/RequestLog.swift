@@ -1,6 +1,7 @@
+import Synchronization
+
 /// The record of a server's requests and connections, and of the tests that wait for them.
 final class RequestLog: Sendable {
-    /// The requests, the counts and the waiting tests.
     struct State {
         fileprivate(set) var requests: [RecordedRequest] = []
         fileprivate(set) var totalRequests = 0
@@ -14,22 +15,20 @@ final class RequestLog: Sendable {
     /// Checks the state, under the lock; returns a function that resumes the test when its condition holds.
     fileprivate typealias Waiter = @Sendable (inout State, _ isFinished: Bool) -> (@Sendable () -> Void)?
 
-    private let state = Locked(State())
+    private let state = Mutex(State())
     private let limit: Int
     private let inbox: Inbox
 
-    /// Creates a requestLog that keeps at least the last `limit` requests; 0 keeps none.
+    /// Creates a log that keeps at least the last `limit` requests; 0 keeps none.
     init(limit: Int, inbox: Inbox) {
         self.limit = limit
         self.inbox = inbox
     }
 
-    /// Returns a value of the state.
     func read<Value: Sendable>(_ property: (State) -> Value) -> Value {
         state.withLock { property($0) }
     }
 
-    /// Removes the requests so far.
     func removeRequests() {
         change { state in
             state.requests.removeAll()

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// An event that happens once: a test opens the gate for waiting responses, or a response opens it for waiting tests.
 package final class Gate: Sendable {
     private struct State {
@@ -5,7 +7,7 @@ package final class Gate: Sendable {
         var waiters: [@Sendable () -> Void] = []
     }
 
-    private let state = Locked(State())
+    private let state = Mutex(State())
 
     /// Creates a closed gate.
     package init() {}

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The mutable state of the shop: sessions, carts and the log.
 final class ShopStore: Sendable {
     private struct State {
@@ -9,22 +11,18 @@ final class ShopStore: Sendable {
         var log = ShopLog()
     }
 
-    private let state = Locked(State())
+    private let state = Mutex(State())
 
-    /// The log so far.
     var log: ShopLog { state.withLock(\.log) }
 
-    /// Clears the log.
     func clearLog() {
         state.withLock { $0.log = ShopLog() }
     }
 
-    /// Counts a call of a path.
     func countRequest(_ path: String) {
         state.withLock { $0.log.hits[path, default: 0] += 1 }
     }
 
-    /// Begins a session.
     func signIn(_ account: String) -> ShopSession {
         state.withLock { state in
             let session = ShopSession(account: account)
@@ -34,7 +32,6 @@ final class ShopStore: Sendable {
         }
     }
 
-    /// Ends the sessions that match.
     func signOut(_ credentials: ShopCredentials) {
         state.withLock { state in
             state.sessions.removeAll { credentials.fit($0) }
@@ -67,7 +64,6 @@ final class ShopStore: Sendable {
         }
     }
 
-    /// Changes the sessions that match.
     func change(_ credentials: ShopCredentials, _ change: (inout ShopSession) -> Void) {
         state.withLock { state in
             for index in state.sessions.indices where credentials.fit(state.sessions[index]) {
@@ -160,4 +156,52 @@ package struct ShopLog: Sendable, Codable, Equatable {
     package var keyRefusals = 0
     /// The number of calls by path.
     package var hits: [String: Int] = [:]
+}
+
+/// How the shop responds to a call whose session has expired.
+package enum SessionExpiryStyle: String, Sendable {
+    /// HTTP status 401.
+    case http
+    /// HTTP status 200 and `errcode` 11010.
+    case envelope
+}
+
+/// One session, identified by a cookie or a token.
+struct ShopSession: Sendable {
+    let id = randomName()
+    let token = randomName()
+    let account: String
+    /// The number of calls until the session expires; `nil` is unlimited.
+    var callsLeft: Int?
+    /// How the shop responds after the session has expired.
+    var style = SessionExpiryStyle.http
+    /// The number of orders that were placed in the session; no other session includes them.
+    var placedOrders = 0
+    /// The number of pages of orders until one fails; `nil` is unlimited.
+    var pagesLeft: Int?
+
+    init(account: String) {
+        self.account = account
+    }
+}
+
+/// Returns a name that is not used twice and cannot be guessed.
+func randomName() -> String {
+    String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
+}
+
+/// The session's cookies and the token of a request.
+struct ShopCredentials {
+    private let ids: [String]
+    private let token: String?
+
+    init(_ request: RecordedRequest) {
+        ids = request.cookies.filter { $0.name == "sid" }.map(\.value)
+        token = request.header("X-Token")
+    }
+
+    /// Returns whether the credentials are those of `session`.
+    func fit(_ session: ShopSession) -> Bool {
+        ids.contains(session.id) || token == session.token
+    }
 }

@@ -2,14 +2,12 @@ import Foundation
 
 /// A socket that accepts connections on loopback or on a path, which is removed with it.
 final class Listener: Sendable {
-    /// The address of a listener.
     enum Address {
         case ipv4(port: UInt16)
         case ipv6(port: UInt16)
         case path(String)
     }
 
-    /// The result of an attempt to accept a connection.
     enum Acceptance: ~Copyable {
         case connection(Descriptor)
         case none
@@ -19,9 +17,6 @@ final class Listener: Sendable {
     private let descriptor: Descriptor
     private let path: String?
 
-    /// Listens at `address`.
-    ///
-    /// - Throws: ``SystemError``.
     init(_ address: Address, backlog: Int32) throws {
         path = address.path
         let number = socket(address.family, System.streamSocket, 0)
@@ -54,7 +49,6 @@ final class Listener: Sendable {
         }
     }
 
-    /// Accepts the next waiting connection.
     func accept() -> Acceptance {
         let number = System.accept(number)
         if number >= 0 { return .connection(Descriptor(number)) }

@@ -1,5 +1,8 @@
+import Dispatch
+import Errand
 import FixtureServer
 import Foundation
+import Synchronization
 
 /// The addresses and names of the loopback interface that not every system has.
 enum Loopback {
@@ -23,3 +26,120 @@ enum Loopback {
         #endif
     }()
 }
+
+#if os(Linux)
+/// A port on loopback that forwards its connections to another port; the first ones are accepted and delayed.
+final class DelayingForwarder: Sendable {
+    private struct State {
+        var connections = 0
+        var held: [CInt] = []
+        var isHolding = true
+    }
+
+    let port: UInt16
+    private let target: UInt16
+    private let holding: Int
+    private let listener: CInt
+    private let state = Mutex(State())
+
+    /// Starts listening.
+    ///
+    /// - Parameters:
+    ///   - target: The port that connections are forwarded to.
+    ///   - holding: How many connections wait for ``passOn()``.
+    /// - Throws: `POSIXError` when there is no free port.
+    init(to target: UInt16, holding: Int) throws {
+        (self.target, self.holding) = (target, holding)
+        let listener = Self.socket()
+        self.listener = listener
+        var address = Self.address(0)
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isListening = withUnsafeMutablePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                bind(listener, address, size) == 0 && listen(listener, 128) == 0
+                    && getsockname(listener, address, &size) == 0
+            }
+        }
+        port = UInt16(bigEndian: address.sin_port)
+        guard isListening else { throw POSIXError(.EADDRNOTAVAIL) }
+        Thread { [weak self, listener] in
+            while true {
+                let connection = accept(listener, nil, nil)
+                guard connection >= 0, let self else { break }
+                self.take(connection)
+            }
+            close(listener)
+        }.start()
+    }
+
+    deinit {
+        shutdown(listener, Int32(SHUT_RDWR))
+        for connection in state.withLock(\.held) { close(connection) }
+    }
+
+    /// The number of accepted connections.
+    var connections: Int { state.withLock(\.connections) }
+
+    /// Forwards the delayed connections.
+    func passOn() {
+        let held = state.withLock { state in
+            state.isHolding = false
+            defer { state.held = [] }
+            return state.held
+        }
+        held.forEach(passOn)
+    }
+
+    private func take(_ connection: CInt) {
+        let isHeld = state.withLock { state in
+            state.connections += 1
+            guard state.isHolding, state.connections <= holding else { return false }
+            state.held.append(connection)
+            return true
+        }
+        if !isHeld { passOn(connection) }
+    }
+
+    private func passOn(_ connection: CInt) {
+        let onward = Self.socket()
+        var address = Self.address(target)
+        _ = withUnsafePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(onward, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        let ends = DispatchGroup()
+        for (from, to) in [(connection, onward), (onward, connection)] {
+            ends.enter()
+            Thread {
+                Self.copy(from, to)
+                ends.leave()
+            }.start()
+        }
+        ends.notify(queue: .global()) {
+            close(connection)
+            close(onward)
+        }
+    }
+
+    private static func copy(_ from: CInt, _ to: CInt) {
+        var buffer = [UInt8](repeating: 0, count: 16_384)
+        while case let count = read(from, &buffer, buffer.count), count > 0 {
+            guard send(to, buffer, count, Int32(MSG_NOSIGNAL)) == count else { break }
+        }
+        shutdown(to, Int32(SHUT_WR))
+    }
+
+    private static func socket() -> CInt {
+        Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    }
+
+    private static func address(_ port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        return address
+    }
+}
+#endif

@@ -116,3 +116,34 @@ func goodsJSON(_ goods: [Goods]) -> String {
     let list = (try? JSONEncoder().encode(goods)).map { String(decoding: $0, as: UTF8.self) } ?? "[]"
     return #"{"errcode":200,"msg":"ok","data":\#(list)}"#
 }
+
+/// A screen for tests.
+typealias Screen = RequestRecorder
+
+extension BaseAPIRequest {
+    /// Waits for the ending of a load that this call has not begun.
+    func ending(of id: RequestID) async -> Result<any Sendable, APIError> {
+        await ending(of: id, for: LoadCaller(of: id, in: proxy, ifLeft: .failure(APIError(.cancelled))))
+    }
+}
+
+extension RequestDraft {
+    /// The request of this draft for a service.
+    func request(for service: APIService, with common: CommonValues = CommonValues()) throws(APIError) -> HTTPRequest {
+        try RequestBuilder(self, for: service).request(with: common)
+    }
+}
+
+extension QueuePlace {
+    /// The place of a load that begins now.
+    static func next(_ lane: QueueLane) -> QueuePlace {
+        QueuePlace(number: RequestID.next().queueNumber, lane: lane)
+    }
+}
+
+extension APIProxy {
+    /// How many loads take part in shared exchanges.
+    var sharedLoadCount: Int {
+        sharedExchanges.memberCount
+    }
+}

@@ -1,3 +1,5 @@
+import ErrandSigning
+import Foundation
 import TestSupport
 import Testing
 
@@ -12,15 +14,16 @@ struct SHA256Tests {
         (64, "ffe054fe7ae0cb6dc65c3af9b61d5209f439851db43d0ba5997337df154668eb"),
         (1000, "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3"),
     ])
-    func `The hash is that of the standard, in whatever pieces the bytes arrive`(count: Int, expected: String) {
+    func `The hash is that of the standard, in whatever pieces the bytes arrive`(count: Int, expected: String) throws {
         let bytes = [UInt8](repeating: 0x61, count: count)
         #expect(SHA256.hexadecimal(of: bytes) == expected)
         for size in [1, 63, 64, 65] {
-            var hash = SHA256()
+            var hash = try PlatformCrypto.RunningSHA256()
             for start in stride(from: 0, to: count, by: size) {
-                bytes[start..<min(count, start + size)].withUnsafeBytes { hash.update($0) }
+                try hash.add(Data(bytes[start..<min(count, start + size)]))
             }
-            #expect(hash.finish() == expected)
+            let bytes = try hash.finish()
+            #expect(SHA256.hexadecimal(bytes) == expected)
         }
     }
 

@@ -1,0 +1,56 @@
+import ErrandTesting
+import FixtureServer
+import Foundation
+import Synchronization
+
+@testable import Errand
+
+/// A relogin handler that increments its token.
+@MainActor final class Account: ReloginHandler {
+    struct WrongPassword: Error {}
+
+    private let current = Mutex("t0")
+    private(set) var logins = 0
+    private(set) var expiries = 0
+    var fails = false
+    var gate: Latch?
+    var loginRenewalDate: Date?
+    var login: (@MainActor () async throws -> Void)?
+
+    func setToken(_ token: String) { current.withLock { $0 = token } }
+
+    nonisolated var token: String { current.withLock { $0 } }
+
+    func relogin() async throws {
+        logins += 1
+        try await gate?.wait()
+        try await login?()
+        if fails { throw WrongPassword() }
+        current.withLock { $0 = "t\(logins)" }
+    }
+
+    func sessionDidExpire(_ error: APIError) { expiries += 1 }
+}
+
+/// How a server reports an expired login.
+enum LoginExpiryFormat: CaseIterable, Sendable {
+    case status, code
+
+    private static let envelope = #"{"errcode":11010,"msg":"expired"}"#
+
+    /// The response of a scripted transport.
+    var response: HTTPResponse {
+        switch self {
+        case .status: .json("{}", status: 401)
+        case .code: .json(Self.envelope)
+        }
+    }
+
+    /// The response of a fixture server.
+    var served: Response {
+        switch self {
+        case .status: .status(401)
+        case .code: .json(bytes: Self.envelope.utf8)
+        }
+    }
+}

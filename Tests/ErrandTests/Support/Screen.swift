@@ -1,4 +1,0 @@
-import ErrandTesting
-
-/// A screen for tests.
-typealias Screen = RequestRecorder
