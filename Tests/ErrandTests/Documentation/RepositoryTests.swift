@@ -70,13 +70,13 @@ struct RepositoryTests {
 
     @Test(arguments: ["Sources", "Sources/Errand", "Tests"])
     func `Every folder is named`(_ parent: String) throws {
-        let document = parent.prefix { $0 != "/" } + "/README.md"
+        let document = String(parent.prefix { $0 != "/" } + "/README.md")
         let named = Self.paths(in: try TypeChecker.text(of: document)).map {
             Self.folder(of: document).appending(path: $0).standardizedFileURL.path
         }
         let url = TypeChecker.root.appending(path: parent)
         let names = try FileManager.default.contentsOfDirectory(atPath: url.path)
-        let folders = names.filter { !$0.hasPrefix(".") }.map { url.appending(path: $0) }.filter(\.isFolder)
+        let folders = names.filter { !$0.hasPrefix(".") }.map { url.appending(path: $0) }.filter { $0.isFolder }
         #expect(folders.count > 5)
         let missing = folders.filter { folder in
             !named.contains { "\($0)/".hasPrefix(folder.standardizedFileURL.path + "/") }
