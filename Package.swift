@@ -50,6 +50,7 @@ let package = Package(
             dependencies: ["Errand", "ErrandInspector", "ErrandSigning", "FixtureServer"],
             swiftSettings: strict
         ),
+        .executableTarget(name: "goods", dependencies: ["Errand", "FixtureServer"], swiftSettings: strict),
         .executableTarget(
             name: "errand-bench",
             dependencies: [

@@ -39,23 +39,6 @@ struct CodeBlockTests {
         #expect(try await !TypeChecker.check(wrong).succeeded)
     }
 
-    @Test func `The README shows code by line 15 and names its two commands`() throws {
-        let lines = try TypeChecker.text(of: "README.md").split(separator: "\n", omittingEmptySubsequences: false)
-        #expect(lines.prefix(15).contains { $0.hasPrefix("```swift") })
-        #expect(lines.contains { $0.contains("swift run shop") })
-        #expect(lines.contains { $0.contains("swift test") })
-    }
-
-    @Test func `Every promise of the README links to an existing test`() throws {
-        let promises = try TypeChecker.text(of: "README.md").split(separator: "\n").filter { $0.hasPrefix("| ") }
-        let links = promises.flatMap { $0.matches(of: /\[`(\w+Tests)`\]\(([^)]+)\)/) }
-        #expect(links.count > 20)
-        for link in links {
-            #expect(try TypeChecker.text(of: String(link.2)).contains("struct \(link.1)"), "\(link.1)")
-        }
-        #expect(!promises.contains { $0.contains("Tests`") && !$0.contains("](") }, "a test without a link")
-    }
-
     private func swiftBlocks(of document: String) throws -> [String] {
         var blocks: [String] = []
         var block: [Substring]?

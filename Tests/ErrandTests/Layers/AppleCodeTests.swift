@@ -98,14 +98,15 @@ struct AppleCodeTests {
         }.filter { !known.contains($0) }
     }
 
-    @Test func `Code for Apple's platforms is in small files that the README lists`() throws {
+    @Test func `Code for Apple's platforms is in small files that CONTRIBUTING lists`() throws {
         let sources = try Self.sources().filter { $0.appleLines > 0 }
         for source in sources { print("\(source.appleLines) lines for Apple's platforms: \(source.path)") }
         print("\(sources.reduce(0) { $0 + $1.appleLines }) lines for Apple's platforms in \(sources.count) files")
         #expect(sources.filter { $0.appleLines > Self.limit }.map(\.path) == [])
         #expect(sources.filter { $0.isAppleOnly && !$0.path.hasSuffix("+Apple.swift") }.map(\.path) == [])
-        let readme = try #require(try TypeChecker.text(of: "README.md").split(separator: "\n## Platforms\n").last)
-        #expect(sources.filter { $0.isAppleOnly && !readme.contains("`\($0.name)`") }.map(\.path) == [])
+        let document = try TypeChecker.text(of: ".github/CONTRIBUTING.md")
+        let list = try #require(document.components(separatedBy: "\n### Apple's platforms\n").dropFirst().first)
+        #expect(sources.filter { $0.isAppleOnly && !list.contains("`\($0.name)`") }.map(\.path) == [])
     }
 
     @Test func `Every condition of the sources is known`() throws {
