@@ -1,5 +1,4 @@
 import Errand
-import Synchronization
 
 /// A queue of values: each is returned to one caller of ``next()``, first in, first out.
 final class Inbox<Value: Sendable>: Sendable {
@@ -11,10 +10,10 @@ final class Inbox<Value: Sendable>: Sendable {
         var lastNumber = 0
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     func put(_ value: Value) {
-        let waiter = state.take { state -> Waiter? in
+        let waiter = state.withLock { state -> Waiter? in
             guard !state.waiters.isEmpty else {
                 state.values.append(value)
                 return nil

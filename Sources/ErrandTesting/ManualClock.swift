@@ -1,6 +1,5 @@
 public import Errand
 public import Foundation
-import Synchronization
 
 /// A clock that only a test advances: it drives deadlines, back-off, `Retry-After` and the age of cookies.
 public final class ManualClock: APIClock {
@@ -14,7 +13,7 @@ public final class ManualClock: APIClock {
 
     private let start: Date
     private let sleeping = WaitableCounter()
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// Creates a clock.
     ///

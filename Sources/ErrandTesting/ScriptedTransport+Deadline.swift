@@ -1,5 +1,4 @@
 import Errand
-import Synchronization
 
 extension ScriptedTransport {
     typealias Outcome = Result<HTTPResponse, TransportError>
@@ -34,13 +33,13 @@ extension ScriptedTransport {
 /// The time limits of one exchange by the clock of its transport.
 final class ScriptedDeadlines: Sendable {
     private let clock: any APIClock
-    private let deadlines: Mutex<ExchangeDeadlines>
+    private let deadlines: Lock<ExchangeDeadlines>
 
     /// Starts the limits of `request`; `nil` when it has none, and without a clock.
     init?(_ request: HTTPRequest, _ clock: (any APIClock)?) {
         guard let clock, request.timeout != nil || request.deadline != nil else { return nil }
         self.clock = clock
-        deadlines = Mutex(ExchangeDeadlines(request, at: clock.uptime.clampedNanoseconds))
+        deadlines = Lock(ExchangeDeadlines(request, at: clock.uptime.clampedNanoseconds))
     }
 
     /// Restarts the timeout; called for each part of the body to send.
@@ -72,7 +71,7 @@ private final class FirstOutcome: Sendable {
         var waiter: CheckedContinuation<ScriptedTransport.Outcome, Never>?
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     var value: ScriptedTransport.Outcome {
         get async {

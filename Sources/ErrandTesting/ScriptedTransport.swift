@@ -1,6 +1,5 @@
 public import Errand
 import Foundation
-import Synchronization
 
 /// A transport without a network: scripts respond to the requests, and the requests are recorded.
 ///
@@ -49,7 +48,7 @@ public final class ScriptedTransport: HTTPTransport {
     private let clock: (any APIClock)?
     private let keepsRequests: Bool
     private let fallback: Script
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let arrivals = WaitableCounter()
 
     /// Creates a transport without scripts.

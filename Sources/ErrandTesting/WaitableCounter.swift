@@ -1,5 +1,4 @@
 import Errand
-import Synchronization
 
 /// A counter that tasks can wait on until it is high enough.
 final class WaitableCounter: Sendable {
@@ -17,12 +16,12 @@ final class WaitableCounter: Sendable {
         }
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     var count: Int { state.withLock(\.count) }
 
     func add(_ difference: Int) {
-        let satisfied = state.take { state in
+        let satisfied = state.withLock { state in
             state.count += difference
             return state.takeSatisfied()
         }
@@ -42,7 +41,7 @@ final class WaitableCounter: Sendable {
                 return nil
             }
         } remove: {
-            state.take { $0.waiters.removeValue(forKey: number) }?.continuation
+            state.withLock { $0.waiters.removeValue(forKey: number) }?.continuation
         }
     }
 }

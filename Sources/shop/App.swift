@@ -3,7 +3,6 @@ import ErrandInspector
 import ErrandSigning
 import FixtureServer
 import Foundation
-import Synchronization
 
 /// The objects that the app creates once, at its start, and passes to its screens.
 @MainActor struct App {
@@ -44,7 +43,7 @@ import Synchronization
 /// The customer's account: keeps the token, and signs in again when the session has expired.
 @MainActor final class Account: ReloginHandler, APIManagerParamSource {
     // The headers are read on any thread.
-    nonisolated private let token = Mutex<String?>(nil)
+    nonisolated private let token = Lock<String?>(nil)
     private unowned let proxy: APIProxy
     private var credentials: Credentials?
     /// The number of expired sessions that could not be renewed.
@@ -122,7 +121,7 @@ extension APIService {
 /// Agrees with the shop on session keys, which both derive from a secret that they share.
 final class WalletKeys: KeyExchange {
     private let proxy: APIProxy
-    private let latest = Mutex<String?>(nil)
+    private let latest = Lock<String?>(nil)
 
     /// Creates an exchange whose requests are sent by `proxy`.
     init(proxy: APIProxy) {

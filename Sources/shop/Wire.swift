@@ -1,6 +1,5 @@
 import Errand
 import Foundation
-import Synchronization
 
 /// Records every exchange of the proxies that it monitors.
 final class Wire: APIMonitor {
@@ -10,7 +9,7 @@ final class Wire: APIMonitor {
         var ended: [Exchange] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let (endings, news) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     /// The exchanges that have ended since the log was cleared, in the order of their endings.
@@ -155,7 +154,7 @@ final class StartingLine: HTTPTransport {
     }
 
     private let transport: any HTTPTransport
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// Creates a barrier before another transport.
     init(before transport: any HTTPTransport) {

@@ -1,16 +1,9 @@
+import Errand
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
 @testable import FixtureServer
-
-#if THREAD_SANITIZER
-import Errand
-
-/// The lock that the thread sanitizer supports.
-private typealias Mutex = Errand.Mutex
-#endif
 
 @Suite("Starting and stopping a server", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct FixtureServerTests {
@@ -145,7 +138,7 @@ private final class ClientBox {
 }
 
 private final class Holder: Sendable {
-    private let box = Mutex<FixtureServer?>(nil)
+    private let box = Lock<FixtureServer?>(nil)
 
     var server: FixtureServer? {
         get { box.withLock { $0 } }

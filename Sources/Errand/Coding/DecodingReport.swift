@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Counts what lenient decoders convert and skip in one response.
 final class DecodingReport: Sendable {
     private struct State {
@@ -11,7 +9,7 @@ final class DecodingReport: Sendable {
     /// `nil` if nothing observes it.
     @TaskLocal static var current: DecodingReport?
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// So that a long array of bad elements does not fill the memory.
     private static let mostReasons = 100

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// A text that a `JSONDecoder` decodes, in which each ``JSONValue`` of the decoded type finds its value.
 ///
@@ -17,7 +16,7 @@ final class JSONDocument: Sendable {
 
     private let text: Data
     private let convertsNames: Bool
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     private init(_ text: Data, convertsNames: Bool) {
         self.text = text

@@ -1,5 +1,4 @@
 public import Foundation
-import Synchronization
 
 /// A problem with a jar's file; the cookies in memory are not affected.
 public struct CookieFileError: Error, Sendable {
@@ -56,7 +55,7 @@ final class CookieFileErrorReporter: Sendable {
         weak var owner: (any CookieJarOwner)?
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let hook: (@Sendable (CookieFileError) -> Void)?
 
     /// Without `hook`, the hook of the owner is called.
@@ -67,7 +66,7 @@ final class CookieFileErrorReporter: Sendable {
     /// Keeps the owner that there is already; it is not retained.
     func attach(to owner: any CookieJarOwner) {
         // The present owner is returned from the lock: reading it retains it, and releasing it may deinitialize it.
-        let (mustReport, _) = state.take { state in
+        let (mustReport, _) = state.withLock { state in
             let present = state.owner
             if present == nil { state.owner = owner }
             return (!state.unreported.isEmpty, present)
@@ -87,8 +86,8 @@ final class CookieFileErrorReporter: Sendable {
 
     /// Without a hook, the problems stay unreported.
     func report() {
-        let owner = state.take { $0.owner }
+        let owner = state.withLock { $0.owner }
         guard let hook: @Sendable (CookieFileError) -> Void = hook ?? owner?.onError else { return }
-        for problem in state.take({ Swift.exchange(&$0.unreported, with: []) }) { hook(problem) }
+        for problem in state.withLock({ Swift.exchange(&$0.unreported, with: []) }) { hook(problem) }
     }
 }

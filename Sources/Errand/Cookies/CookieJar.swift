@@ -1,5 +1,4 @@
 public import Foundation
-import Synchronization
 
 /// A cookie store that follows RFC 6265bis and, with a file, outlives the process.
 ///
@@ -64,7 +63,7 @@ public final class CookieJar: Sendable {
     private let suffixes: PublicSuffixList
     private let trustworthyLoopback: Bool
     private let makeOther: @Sendable (String) -> CookieJar
-    private let others = Mutex<[String: CookieJar]>([:])
+    private let others = Lock<[String: CookieJar]>([:])
 
     /// Opens a jar, and reads its file.
     ///

@@ -1,14 +1,13 @@
 import Foundation
-import Synchronization
 
 /// The state of a jar, which the jar shares with its saver.
 ///
 /// The lock is held for changes of the state only: never during a call to the file, to another jar or to the app.
 final class SharedCookieJarState: Sendable {
-    private let state: Mutex<CookieJarState>
+    private let state: Lock<CookieJarState>
 
     init(_ state: CookieJarState) {
-        self.state = Mutex(state)
+        self.state = Lock(state)
     }
 
     /// For work without the lock.

@@ -1,6 +1,5 @@
 import Dispatch
 import Foundation
-import Synchronization
 
 /// Loads the cookies of a jar from its file, and saves its changes: on request, or a moment after a change.
 ///
@@ -18,7 +17,7 @@ final class CookieSaver: Sendable {
     private let writer: CookieFileWriter
     private let readInterval: Duration
     /// When ``refresh(at:date:)`` last looked at the file, and what it has read.
-    private let look = Mutex<(uptime: Duration?, version: FileVersion?)>((nil, nil))
+    private let look = Lock<(uptime: Duration?, version: FileVersion?)>((nil, nil))
     private let queue = DispatchQueue(label: "errand.cookies", qos: .utility)
 
     init(

@@ -1,5 +1,4 @@
 public import Foundation
-import Synchronization
 
 /// Shows what is known to be harmless of headers, URLs and bodies, and only the size of everything else.
 ///
@@ -45,7 +44,7 @@ public struct Redactor: Sendable {
             process.withLock { $0 = newValue }
         }
     }
-    private static let process = Mutex(Redactor())
+    private static let process = Lock(Redactor())
     /// A replacement for ``shared`` in a test.
     @TaskLocal package static var replacement: Redactor?
 

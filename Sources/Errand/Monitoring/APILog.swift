@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// Writes what loads do as lines of text.
 ///
@@ -45,7 +44,7 @@ public final class APILog: APIMonitor {
     private let format: LogFormat
     private let write: @Sendable (String) -> Void
     /// The tries of active loads that have used a stored response.
-    private let cached = Mutex<[RequestID: Int]>([:])
+    private let cached = Lock<[RequestID: Int]>([:])
 
     /// Creates a log.
     ///

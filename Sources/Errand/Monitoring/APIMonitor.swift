@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Observes the events of loads and plain calls, and changes nothing.
 ///
 /// Add one to ``APIProxy/monitors`` for all loads of a proxy, or to ``APIService/monitors`` for those of a service. Without
@@ -57,10 +55,10 @@ struct ObservingMonitors: Sendable {
 
 /// The monitors of a proxy, which loads read when they begin.
 final class MonitorList: Sendable {
-    private let monitors: Mutex<ObservingMonitors>
+    private let monitors: Lock<ObservingMonitors>
 
     init(_ monitors: [any APIMonitor]) {
-        self.monitors = Mutex(ObservingMonitors(monitors))
+        self.monitors = Lock(ObservingMonitors(monitors))
     }
 
     var all: [any APIMonitor] {
@@ -68,7 +66,7 @@ final class MonitorList: Sendable {
         set {
             // Calls the monitors, and so not under the lock.
             let new = ObservingMonitors(newValue)
-            monitors.take { exchange(&$0, with: new) }
+            monitors.withLock { exchange(&$0, with: new) }
         }
     }
 

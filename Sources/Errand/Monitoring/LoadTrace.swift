@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Delivers the events of one load to its monitors: in order, one at a time, and none after its ending.
 ///
 /// Events are delivered by the call that emits them, or by one that already delivers; those of a transport, whose thread all its
@@ -64,7 +62,7 @@ final class LoadTrace: Sendable {
 
     private let load: APIEvent.Common
     private let monitors: ObservingMonitors
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// The first event is delivered by ``begin()``.
     init(id: RequestID, method: HTTPMethod, path: String, monitors: ObservingMonitors) {
@@ -74,7 +72,7 @@ final class LoadTrace: Sendable {
 
     /// Delivers the first event, and those that were emitted before; called once.
     @inline(never) func begin() {
-        deliver(observes(.everything) ? makeEvent(.began, at: load.began, in: State()) : state.take { $0.next() })
+        deliver(observes(.everything) ? makeEvent(.began, at: load.began, in: State()) : state.withLock { $0.next() })
     }
     func observes(_ level: APIEvent.Level) -> Bool { monitors.level >= level }
 
@@ -96,7 +94,7 @@ final class LoadTrace: Sendable {
         }
         // Detached, because a transport of the app may report it in another task.
         if needsTask {
-            Task.detached(priority: .userInitiated) { [self] in deliver(state.take { $0.beginDelivery() }) }
+            Task.detached(priority: .userInitiated) { [self] in deliver(state.withLock { $0.beginDelivery() }) }
         }
     }
 
@@ -244,7 +242,7 @@ final class LoadTrace: Sendable {
         var next = first
         while let event = next {
             monitors.observe(event)
-            next = state.take { $0.next() }
+            next = state.withLock { $0.next() }
         }
     }
 }

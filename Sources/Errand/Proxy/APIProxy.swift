@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Sends the requests of an app, tracks them by ID, cancels them, and owns cookies and transport.
 ///
 /// Everything here but ``errorPresenter`` may be called from any thread or actor. Each load ends exactly once.
@@ -50,7 +48,7 @@ public final class APIProxy: Sendable {
     let monitorList: MonitorList
     /// The ``errorPresenter``, whose type is of a higher layer.
     @MainActor weak var presenter: AnyObject?
-    private let state: Mutex<State>
+    private let state: Lock<State>
 
     /// Creates a proxy, for tests or for a part of an app that shares nothing with the rest.
     ///
@@ -71,7 +69,7 @@ public final class APIProxy: Sendable {
         clock: any APIClock = SystemClock(),
         monitors: [any APIMonitor] = []
     ) {
-        state = Mutex(State(service: service, cookies: cookies))
+        state = Lock(State(service: service, cookies: cookies))
         let transport = transport ?? SystemTransport()
         (self.transport, self.reachability, self.clock) = (transport, reachability, clock)
         queue = RequestQueue(limits: queueLimits, capacity: transport.capacity)
@@ -86,7 +84,7 @@ public final class APIProxy: Sendable {
     /// Not that of requests inside ``ReloginHandler/relogin()`` of another service: see ``BaseAPIRequest/service``.
     public var defaultService: APIService? {
         get { state.withLock(\.service) }
-        set { state.take { exchange(&$0.service, with: newValue) } }
+        set { state.withLock { exchange(&$0.service, with: newValue) } }
     }
 
     /// What observes all loads and plain calls that begin from now on, before the ``APIService/monitors`` of their services; none
@@ -262,7 +260,7 @@ public final class APIProxy: Sendable {
     public var onError: (@Sendable (any Error) -> Void)? {
         get { state.withLock(\.onError) }
         set {
-            state.take { exchange(&$0.onError, with: newValue) }
+            state.withLock { exchange(&$0.onError, with: newValue) }
             cookies.reportProblems()
         }
     }
@@ -278,7 +276,7 @@ extension APIProxy: CookieJarOwner {
 
     @discardableResult
     func switchCookies(to jar: CookieJar) -> CookieJar {
-        let old = state.take { exchange(&$0.cookies, with: jar) }
+        let old = state.withLock { exchange(&$0.cookies, with: jar) }
         jar.attach(to: self)
         return old
     }

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// How ``APIProxy/shared`` is made; see ``APIProxy/configureShared(with:)``.
 public struct APIProxyConfiguration: Sendable {
     /// How it connects; the defaults of ``TransportConfiguration`` by default.
@@ -37,7 +35,7 @@ final class SharedProxyConfiguration: Sendable {
         var isInUse = false
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     func configure(with configuration: APIProxyConfiguration) throws(APIProxyConfigurationError) {
         // Checked before the transport is created, which reads files.
@@ -60,7 +58,7 @@ final class SharedProxyConfiguration: Sendable {
 
     /// Ends the time in which the proxy can be configured.
     func use() -> APIProxyConfiguration? {
-        state.take { state in
+        state.withLock { state in
             state.isInUse = true
             return exchange(&state.configuration, with: nil)
         }

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The sequence of ``APIProxy/endings``, which reads from its creation on.
 struct EndedRequests: AsyncSequence, Sendable {
     typealias Element = EndedRequest
@@ -44,9 +42,9 @@ private final class EndingReader: Sendable {
 
 /// The reader that has begun with its sequence, until an iterator takes it.
 private final class FirstReader: Sendable {
-    private let reader: Mutex<EndingReader?>
+    private let reader: Lock<EndingReader?>
 
-    init(of publisher: EndingPublisher) { reader = Mutex(EndingReader(of: publisher)) }
+    init(of publisher: EndingPublisher) { reader = Lock(EndingReader(of: publisher)) }
 
-    func take() -> EndingReader? { reader.take { exchange(&$0, with: nil) } }
+    func take() -> EndingReader? { reader.withLock { exchange(&$0, with: nil) } }
 }

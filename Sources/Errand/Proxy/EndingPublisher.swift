@@ -27,7 +27,7 @@ final class EndingPublisher: Sendable {
         }
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     // Read at every ending instead of the state, which only readers need.
     private let hasReaders = Atomic(false)
 
@@ -41,7 +41,7 @@ final class EndingPublisher: Sendable {
     }
 
     func removeReader(_ number: Int) {
-        state.take { state in
+        state.withLock { state in
             let reader = state.readers.removeValue(forKey: number)
             hasReaders.store(!state.readers.isEmpty, ordering: .releasing)
             return reader
@@ -51,7 +51,7 @@ final class EndingPublisher: Sendable {
     func publish(_ make: () -> EndedRequest) {
         guard hasReaders.load(ordering: .acquiring) else { return }
         let ended = make()
-        let (waiters, _) = state.take { state in
+        let (waiters, _) = state.withLock { state in
             var (waiters, dropped): ([Waiter], [EndedRequest?]) = ([], [])
             for number in state.readers.keys {
                 if state.readers[number]?.waiters.isEmpty == false {
@@ -68,7 +68,7 @@ final class EndingPublisher: Sendable {
 
     /// Readers receive what they have not received yet, and then `nil`.
     func finish() {
-        let waiters = state.take { state in
+        let waiters = state.withLock { state in
             state.isFinished = true
             return state.readers.keys.flatMap { number in
                 exchange(&state.readers[number, default: Reader()].waiters, with: []).map(\.waiter)
@@ -81,14 +81,14 @@ final class EndingPublisher: Sendable {
         guard !Task.isCancelled else { return nil }
         let number = state.withLock { $0.nextNumber() }
         return await withCancellableContinuation(ifCancelled: nil) { waiter in
-            state.take { state in
+            state.withLock { state in
                 if let first = state.readers[reader]?.removeFirst() { return .some(first) }
                 if state.isFinished { return .some(nil) }
                 state.readers[reader]?.waiters.append((number, waiter))
                 return nil
             }
         } remove: {
-            state.take { state in
+            state.withLock { state in
                 let index = state.readers[reader]?.waiters.firstIndex { $0.number == number }
                 return index.flatMap { state.readers[reader]?.waiters.remove(at: $0).waiter }
             }

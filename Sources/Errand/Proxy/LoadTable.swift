@@ -1,9 +1,8 @@
 import Dispatch
-import Synchronization
 
 /// The loads that have begun and not ended; the code that removes one delivers its ending.
 final class LoadTable: Sendable {
-    private let loads = Mutex<[RequestID: ActiveLoad]>([:])
+    private let loads = Lock<[RequestID: ActiveLoad]>([:])
 
     /// Oldest first.
     var activeRequests: [ActiveRequest] {
@@ -24,14 +23,14 @@ final class LoadTable: Sendable {
 
     /// Removes a load for its ending.
     func claim(_ id: RequestID) -> ActiveLoad? {
-        let load = loads.take { $0.removeValue(forKey: id) }
+        let load = loads.withLock { $0.removeValue(forKey: id) }
         load?.timer?.cancel()
         return load
     }
 
     /// Returns the removed loads oldest first.
     func claim(_ ids: [RequestID], where condition: (ActiveLoad) -> Bool = { _ in true }) -> [ActiveLoad] {
-        let claimed = loads.take { loads in
+        let claimed = loads.withLock { loads in
             ids.compactMap { id in loads[id].map(condition) == true ? loads.removeValue(forKey: id) : nil }
         }
         for load in claimed { load.timer?.cancel() }
@@ -44,7 +43,7 @@ final class LoadTable: Sendable {
 
     /// Returns `nil` when the load has ended.
     private func update<Result>(_ id: RequestID, _ change: (inout ActiveLoad) -> Result) -> Result? {
-        loads.take { loads in
+        loads.withLock { loads in
             guard let index = loads.index(forKey: id) else { return nil }
             return change(&loads.values[index])
         }
@@ -100,7 +99,7 @@ final class LoadTable: Sendable {
 
     /// Counts one less who wants a load, and removes it with the last one.
     func leave(_ id: RequestID) -> Departure {
-        let departure = loads.take { loads -> Departure in
+        let departure = loads.withLock { loads -> Departure in
             guard let load = loads[id] else { return .ended }
             loads[id]?.claimants -= 1
             guard load.claimants <= 1, let last = loads.removeValue(forKey: id) else { return .others }

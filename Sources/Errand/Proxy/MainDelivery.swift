@@ -1,5 +1,4 @@
 import Dispatch
-import Synchronization
 
 /// Delivers endings and progress on the main actor; those that are ready together share one hop.
 ///
@@ -72,7 +71,7 @@ final class MainDelivery: Sendable {
     private static let longestPoolWait: Int64 = 10_000_000
     private static let timerQueue = DispatchQueue(label: "errand.delivery", qos: .userInteractive)
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     var count: Int { state.withLock(\.count) }
 
@@ -125,7 +124,7 @@ final class MainDelivery: Sendable {
 
     /// Delivers one batch: what its callbacks begin is in the next, so that the main actor is never held.
     @MainActor private func deliverAll() {
-        let batch = state.take { $0.removeAll() }
+        let batch = state.withLock { $0.removeAll() }
         for delivery in batch { delivery() }
     }
 }

@@ -1,20 +1,18 @@
-import Synchronization
-
 /// The requests that wait for the transport: by priority, then in the order in which their loads began.
 ///
 /// It is the only queue of a load: the transport starts at once what the queue admits.
 final class RequestQueue: Sendable {
-    private let state: Mutex<RequestQueueState>
+    private let state: Lock<RequestQueueState>
 
     init(limits: QueueLimits, capacity: TransportCapacity) {
-        state = Mutex(RequestQueueState(limits: limits, capacity: capacity))
+        state = Lock(RequestQueueState(limits: limits, capacity: capacity))
     }
 
     var waitingCount: Int { state.withLock(\.waitingCount) }
 
     /// Admits those that wait if `change` returns that there may be room.
     private func update(_ change: (inout sending RequestQueueState) -> Bool) {
-        let waiters = state.take { change(&$0) ? $0.admitWaiters() : [] }
+        let waiters = state.withLock { change(&$0) ? $0.admitWaiters() : [] }
         for (waiter, lane) in waiters { waiter.proceed(in: lane) }
     }
 
@@ -38,7 +36,7 @@ final class RequestQueue: Sendable {
                 return nil
             }
         } remove: {
-            guard case .resume(let continuation) = state.take({ $0.remove(place) }) else { return nil }
+            guard case .resume(let continuation) = state.withLock({ $0.remove(place) }) else { return nil }
             return continuation
         }
     }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The exchanges that loads with identical requests share.
 final class SharedExchanges: Sendable {
-    private let exchanges = Mutex<[SharedExchange.Key: SharedExchange]>([:])
+    private let exchanges = Lock<[SharedExchange.Key: SharedExchange]>([:])
 
     var count: Int { exchanges.withLock(\.count) }
     var memberCount: Int { exchanges.withLock { $0.values.reduce(0) { $0 + $1.members.count } } }
@@ -65,7 +65,9 @@ final class SharedExchanges: Sendable {
             } catch {
                 outcome = .failure(error)
             }
-            let ended = exchanges.take { $0[name.key]?.number == name.number ? $0.removeValue(forKey: name.key) : nil }
+            let ended = exchanges.withLock {
+                $0[name.key]?.number == name.number ? $0.removeValue(forKey: name.key) : nil
+            }
             ended?.end(with: outcome)
         }
         if update(name, { $0.task = task }) == nil { task.cancel() }
@@ -73,7 +75,7 @@ final class SharedExchanges: Sendable {
 
     /// Returns `nil` when the exchange has ended.
     private func update<Result>(_ name: SharedExchange.Name, _ change: (inout SharedExchange) -> Result) -> Result? {
-        exchanges.take { exchanges in
+        exchanges.withLock { exchanges in
             guard let index = exchanges.index(forKey: name.key), exchanges.values[index].number == name.number else {
                 return nil
             }
@@ -127,7 +129,7 @@ final class SharedExchanges: Sendable {
             let members = Set(members(of: name).map(\.id))
             guard !members.isEmpty else { return true }
             if loads.containsAny(of: members) { return false }
-            let shared = exchanges.take { exchanges -> SharedExchange? in
+            let shared = exchanges.withLock { exchanges -> SharedExchange? in
                 // A load that has joined meanwhile may be active.
                 guard let shared = exchanges[name.key], shared.number == name.number,
                     Set(shared.members.keys) == members
@@ -141,7 +143,7 @@ final class SharedExchanges: Sendable {
     }
 
     private func leave(_ key: SharedExchange.Key, id: RequestID) -> SharedExchange.Waiter? {
-        let (member, abandoned) = exchanges.take { exchanges -> (SharedExchange.Member?, SharedExchange?) in
+        let (member, abandoned) = exchanges.withLock { exchanges -> (SharedExchange.Member?, SharedExchange?) in
             let member = exchanges[key]?.members.removeValue(forKey: id)
             guard member != nil, exchanges[key]?.members.isEmpty == true else { return (member, nil) }
             return (member, exchanges.removeValue(forKey: key))
@@ -230,7 +232,7 @@ private struct SharedExchange {
 
 /// The time in the queue of a load that has its turn with an exchange which it may share.
 final class QueueWait: Sendable {
-    private let times = Mutex<(start: Duration?, end: Duration?)>((nil, nil))
+    private let times = Lock<(start: Duration?, end: Duration?)>((nil, nil))
 
     /// `nil` before the end.
     var duration: Duration? {

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// The file of a download until its load ends, in a new folder beside the target.
 ///
@@ -16,7 +15,7 @@ final class StagedFile: Sendable {
     let location: FileLocation
     private let folder: String
     // Held while the folder is made or removed, so that it is never made once it was removed.
-    private let state = Mutex(State.new)
+    private let state = Lock(State.new)
 
     /// Makes nothing.
     init(for target: URL) throws(TransportError) {

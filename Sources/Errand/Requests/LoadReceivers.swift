@@ -1,5 +1,3 @@
-import Synchronization
-
 /// What receives the ending of a load.
 enum EndingReceiver {
     case delegate
@@ -86,13 +84,13 @@ final class LoadCaller<Outcome: Sendable>: Sendable {
         var outcome: Outcome?
     }
 
-    private let state: Mutex<State>
+    private let state: Lock<State>
     private let proxy: APIProxy
     // Of a call that leaves a load which others want.
     private let ifLeft: Outcome
 
     init(of id: RequestID, in proxy: APIProxy, ifLeft: Outcome) {
-        state = Mutex(State(id: id))
+        state = Lock(State(id: id))
         self.proxy = proxy
         self.ifLeft = ifLeft
     }
@@ -102,7 +100,7 @@ final class LoadCaller<Outcome: Sendable>: Sendable {
     func outcome() async -> Outcome {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
-                let outcome = state.take { state in
+                let outcome = state.withLock { state in
                     if state.outcome == nil { state.waiter = waiter }
                     return state.outcome
                 }
@@ -114,7 +112,7 @@ final class LoadCaller<Outcome: Sendable>: Sendable {
     }
 
     func end(with outcome: Outcome) {
-        let waiter = state.take { state -> CheckedContinuation<Outcome, Never>? in
+        let waiter = state.withLock { state -> CheckedContinuation<Outcome, Never>? in
             guard !state.hasEnded else { return nil }
             state.hasEnded = true
             if state.waiter == nil { state.outcome = outcome }

@@ -1,5 +1,4 @@
 public import Foundation
-import Synchronization
 
 /// One of the installations of a backend, such as production or staging: what differs between them, as one value.
 ///
@@ -104,7 +103,7 @@ final class LoginSessions: Sendable {
         let origin: String
     }
 
-    private let sessions = Mutex<[Key: LoginSession]>([:])
+    private let sessions = Lock<[Key: LoginSession]>([:])
 
     func session(of environment: APIEnvironment) -> LoginSession {
         let key = Key(name: environment.name, origin: environment.baseURL.originText)

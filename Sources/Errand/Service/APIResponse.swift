@@ -1,5 +1,4 @@
 public import Foundation
-import Synchronization
 
 /// The raw response to one load, after redirects.
 public struct APIResponse: Sendable {
@@ -147,11 +146,11 @@ extension APIResponse: RedactedDescription {
 /// It is beside its target until the load succeeds, which moves it.
 final class FileLocation: Sendable {
     let target: URL
-    private let current: Mutex<URL>
+    private let current: Lock<URL>
 
     init(_ url: URL, target: URL? = nil) {
         self.target = target ?? url
-        current = Mutex(url)
+        current = Lock(url)
     }
 
     var url: URL { current.withLock(\.self) }

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// The session of one account at one service: it runs one relogin for all loads that need it.
 ///
@@ -9,7 +8,7 @@ import Synchronization
 final class LoginSession: Sendable {
     typealias Outcome = Result<Void, APIError>
 
-    private let state = Mutex(LoginState())
+    private let state = Lock(LoginState())
 
     var waiterCount: Int { state.withLock(\.waiters.count) }
     var generation: Int { state.withLock(\.generation) }
@@ -94,12 +93,12 @@ final class LoginSession: Sendable {
 
     /// A running relogin no longer counts, and its waiters end as cancelled.
     func startNewSession() {
-        let (closed, _) = state.take { ($0.close(), $0.reset()) }
+        let (closed, _) = state.withLock { ($0.close(), $0.reset()) }
         closed.work?.cancel()
         resume(closed, returning: .failure(APIError(.cancelled)))
     }
 
-    func didSignIn() { state.take { $0.didSignIn() } }
+    func didSignIn() { state.withLock { $0.didSignIn() } }
 
     /// `start` starts the relogin that this load has opened: not before the load waits, because it may end at once.
     private func wait(
@@ -121,7 +120,7 @@ final class LoginSession: Sendable {
             if outcome == nil { place?.leaveForLogin() }
             return outcome
         } remove: {
-            state.take { state in
+            state.withLock { state in
                 state.unsentWaiters.remove(id)
                 state.unplacedWaiters.remove(id)
                 return state.waiters.removeValue(forKey: id)
@@ -152,7 +151,7 @@ final class LoginSession: Sendable {
     /// A handler that never returns keeps the next relogin waiting until the deadline of that relogin.
     private func relogin(run: Int, of service: APIService, clock: any APIClock) async -> Outcome {
         guard await takeHandler(for: run) else { return .failure(APIError(.cancelled)) }
-        defer { state.take { $0.releaseHandler() }?.resume(returning: true) }
+        defer { state.withLock { $0.releaseHandler() }?.resume(returning: true) }
         return await callHandler(run: run, of: service, clock: clock)
     }
 
@@ -164,7 +163,7 @@ final class LoginSession: Sendable {
                 return nil
             }
         } remove: {
-            state.take { $0.turns.removeValue(forKey: run) }
+            state.withLock { $0.turns.removeValue(forKey: run) }
         }
     }
 
@@ -173,7 +172,7 @@ final class LoginSession: Sendable {
         readRenewalDate(for: service)
         let (now, uptime) = (clock.date, clock.uptime)
         // The app may have signed in meanwhile.
-        if let closed = state.take({ $0.closeUnlessDue(run, at: now) }) {
+        if let closed = state.withLock({ $0.closeUnlessDue(run, at: now) }) {
             resume(closed)
             return .success(())
         }
@@ -217,17 +216,17 @@ final class LoginSession: Sendable {
         if case .failure(let error) = outcome, error.isOfCancelledLogin, isDropped(run) { return }
         // The user may have signed in meanwhile.
         let outcome = state.withLock { $0.hasSignedIn(since: run) } ? .success(()) : outcome
-        if case .failure = outcome, let closed = state.take({ $0.closeFailedEarly(run) }) {
+        if case .failure = outcome, let closed = state.withLock({ $0.closeFailedEarly(run) }) {
             // The login is valid until the service refuses it.
             return resume(closed)
         }
-        guard state.take({ $0.setOutcome(outcome, of: run) }) != nil else { return }
+        guard state.withLock({ $0.setOutcome(outcome, of: run) }) != nil else { return }
         if let error = outcome.error, error.type == .loginExpired { await reportExpiry(error, run: run, of: service) }
         guard outcome.error == nil else {
-            return resume(state.take { $0.isCurrent(run) ? $0.close() : LoginState.Closed() }, returning: outcome)
+            return resume(state.withLock { $0.isCurrent(run) ? $0.close() : LoginState.Closed() }, returning: outcome)
         }
         while true {
-            let (closed, unplaced) = state.take { $0.closePlaced(run) }
+            let (closed, unplaced) = state.withLock { $0.closePlaced(run) }
             guard !unplaced.isEmpty else { return resume(closed) }
             // While the relogin still keeps others from being sent, so that none is before them.
             for waiter in unplaced.sorted() {
@@ -248,7 +247,7 @@ final class LoginSession: Sendable {
 
     /// Closes a relogin that was cancelled together with all of its waiters, so that no load reports an expired session.
     private func isDropped(_ run: Int) -> Bool {
-        let dropped = state.take { $0.isCurrent(run) && $0.waiters.isEmpty ? $0.close() : nil }
+        let dropped = state.withLock { $0.isCurrent(run) && $0.waiters.isEmpty ? $0.close() : nil }
         dropped?.holder?.resumeLane()
         return dropped != nil
     }

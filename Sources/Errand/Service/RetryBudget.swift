@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Counts requests and retries of the last minute, so that the retries of all loads together stay few.
 final class RetryBudget: Sendable {
     private struct Count {
@@ -21,7 +19,7 @@ final class RetryBudget: Sendable {
         }
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     func countRequest(at uptime: Duration) {
         state.withLock { state in

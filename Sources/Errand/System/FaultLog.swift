@@ -1,12 +1,11 @@
 import Foundation
-import Synchronization
 
 /// Reports mistakes of an app that no error can report: on standard error, and on Apple's platforms also as a fault in the
 /// unified log.
 ///
 /// Each kind of mistake is reported once for each class, in every build. Called on any thread.
 enum FaultLog {
-    private static let reported = Mutex<Set<ObjectIdentifier>>([])
+    private static let reported = Lock<Set<ObjectIdentifier>>([])
 
     /// A request was released while it loaded and its delegate still existed; `path` has no values of parameters.
     static func reportRelease(of type: AnyClass, path: String) {

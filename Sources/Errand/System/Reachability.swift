@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Reports whether the network is reachable, and changes of that.
 ///
 /// All members may be used on any thread or actor. The status is information for a screen: the library sends requests
@@ -51,22 +49,22 @@ public final class Reachability: Sendable {
     /// status is ``ReachabilityStatus/unknown``.
     public static let system = Reachability(watching: NetworkPathMonitor.start)
 
-    private let state: Mutex<State>
+    private let state: Lock<State>
 
     /// `watch` is called at the first use, on its thread, and again at the next use if it returns `nil` because it cannot monitor.
     ///
     /// It retains `report`, calls it on one thread at a time, and returns what stops it when this object is released.
     init(watching watch: @escaping Watch) {
-        state = Mutex(State(watch: watch))
+        state = Lock(State(watch: watch))
     }
 
     /// The status changes only with ``report(_:)``.
     package init(status: ReachabilityStatus) {
-        state = Mutex(State(status: status))
+        state = Lock(State(status: status))
     }
 
     deinit {
-        let (stop, observers) = state.take { ($0.stop, $0.observers.values) }
+        let (stop, observers) = state.withLock { ($0.stop, $0.observers.values) }
         stop?()
         for observer in observers { observer.finish() }
     }
@@ -109,13 +107,13 @@ public final class Reachability: Sendable {
         let mustReport = state.withLock { $0.update(to: status) }
         guard mustReport else { return }
         // Not under the lock: yielding locks the reader's task, whose cancellation handler waits for the lock.
-        while let (status, observers) = state.take({ $0.nextReport() }) {
+        while let (status, observers) = state.withLock({ $0.nextReport() }) {
             for observer in observers { observer.yield(status) }
         }
     }
 
     private func start() {
-        guard let watch = state.take({ exchange(&$0.watch, with: nil) }) else { return }
+        guard let watch = state.withLock({ exchange(&$0.watch, with: nil) }) else { return }
         let stop = watch { [weak self] in self?.report($0) }
         state.withLock { state in
             state.stop = stop
@@ -124,6 +122,6 @@ public final class Reachability: Sendable {
     }
 
     private func removeObserver(_ observer: Int) {
-        state.take { $0.observers.removeValue(forKey: observer) }
+        state.withLock { $0.observers.removeValue(forKey: observer) }
     }
 }

@@ -1,12 +1,11 @@
 import Foundation
-import Synchronization
 
 /// Writes lines to standard error, each complete before the next one.
 ///
 /// Called on any thread. A closed standard error, or a pipe without a reader, loses the lines and does not end the process.
 enum StandardError {
     // Held for a system call, so that lines longer than a pipe accepts at once are not mixed.
-    private static let writeLock = Mutex<Void>(())
+    private static let writeLock = Lock<Void>(())
 
     /// Adds a line feed; `descriptor` is another one in tests.
     static func write(line: String, to descriptor: Int32 = STDERR_FILENO) {

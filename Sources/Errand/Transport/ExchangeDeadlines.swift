@@ -1,6 +1,5 @@
 import Dispatch
 import Foundation
-import Synchronization
 
 /// When an exchange began, by both clocks.
 struct ExchangeClock: Sendable {
@@ -73,7 +72,7 @@ final class ExchangeTimer: Sendable {
     /// A separate queue gets a thread even when all threads of the concurrency pool are busy.
     private static let queue = DispatchQueue(label: "errand.deadlines")
 
-    private let state: Mutex<State>
+    private let state: Lock<State>
 
     private struct State {
         var deadlines: ExchangeDeadlines
@@ -83,7 +82,7 @@ final class ExchangeTimer: Sendable {
 
     /// Observes nothing before ``start(_:)``.
     init(_ deadlines: ExchangeDeadlines) {
-        state = Mutex(State(deadlines: deadlines))
+        state = Lock(State(deadlines: deadlines))
     }
 
     deinit { stop() }
@@ -106,7 +105,7 @@ final class ExchangeTimer: Sendable {
     }
 
     func stop() {
-        state.take { state in
+        state.withLock { state in
             state.isStopped = true
             defer { state.timer = nil }
             return state.timer

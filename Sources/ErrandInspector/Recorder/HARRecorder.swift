@@ -1,6 +1,5 @@
 public import Errand
 import Foundation
-import Synchronization
 
 /// Records exchanges, and writes them as an HTTP archive (HAR 1.2) or as a report, one HTML page.
 ///
@@ -47,7 +46,7 @@ public final class HARRecorder: APIMonitor {
     let includesSecrets: Bool
     let clock = WallClock()
     private let limits: Limits
-    private let log: Mutex<ExchangeLog>
+    private let log: Lock<ExchangeLog>
 
     /// Creates a recorder without exchanges.
     ///
@@ -58,14 +57,14 @@ public final class HARRecorder: APIMonitor {
     public init(includesSecrets: Bool = false, limits: Limits = Limits()) {
         self.includesSecrets = includesSecrets
         self.limits = limits
-        log = Mutex(ExchangeLog(limits))
+        log = Lock(ExchangeLog(limits))
     }
 
     /// Records the event; called by the proxy, on any thread.
     public func observe(_ event: APIEvent) {
         // Bodies are cut before the lock, and what is removed is released after it.
         guard let change = RecordedEvent(event.kind, bodyLimit: max(limits.bodyBytes, 0)) else { return }
-        log.take { $0.record(change, of: event) }
+        log.withLock { $0.record(change, of: event) }
     }
 
     /// The number of entries that an export would contain: exchanges, and loads that were not sent.
@@ -73,7 +72,7 @@ public final class HARRecorder: APIMonitor {
 
     /// Removes all exchanges; those that are in flight are not recorded.
     public func clear() {
-        log.take { $0.clear() }
+        log.withLock { $0.clear() }
     }
 
     /// The exchanges in the order of their beginnings, and the number of those that were removed for them.

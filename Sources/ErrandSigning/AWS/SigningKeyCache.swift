@@ -1,6 +1,5 @@
 import Errand
 import Foundation
-import Synchronization
 
 /// The key of the last day for which a request was signed: four authentication codes that all requests of a day share.
 ///
@@ -13,7 +12,7 @@ final class SigningKeyCache: Sendable {
         let key: [UInt8]
     }
 
-    private let entry = Mutex<Entry?>(nil)
+    private let entry = Lock<Entry?>(nil)
 
     /// Returns the scope of a moment, and its key.
     func scope(
@@ -32,7 +31,7 @@ final class SigningKeyCache: Sendable {
             key = try HMAC.sha256(of: Array(text.utf8), key: key)
         }
         let new = Entry(secret: secret, day: day, scope: scope.text, key: key)
-        entry.take { entry in
+        entry.withLock { entry in
             let old = entry
             entry = new
             return old

@@ -1,6 +1,5 @@
 import Errand
 import Foundation
-import Synchronization
 
 /// The time of a server, which the signatures of one service share; that of the proxy's clock until it is corrected.
 final class ServerClock: Sendable {
@@ -34,7 +33,7 @@ final class ServerClock: Sendable {
         init(_ environment: APIEnvironment) { (name, baseURL) = (environment.name, environment.baseURL) }
     }
 
-    private let corrections = Mutex<[Key: Correction]>([:])
+    private let corrections = Lock<[Key: Correction]>([:])
 
     /// Returns the date to sign with.
     func date(for context: AdapterContext) -> Date {

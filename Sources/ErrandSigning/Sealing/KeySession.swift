@@ -1,6 +1,5 @@
 import Errand
 import Foundation
-import Synchronization
 
 /// The session keys of one environment: it runs one exchange for all loads that need it.
 ///
@@ -27,7 +26,7 @@ final class KeySession: Sendable {
         var clock: any APIClock { context.clock }
     }
 
-    private let state = Mutex(KeyState())
+    private let state = Lock(KeyState())
 
     /// The number of loads that wait for the running exchange.
     var waiterCount: Int { state.withLock(\.waiters.count) }
@@ -77,7 +76,7 @@ final class KeySession: Sendable {
 
     /// Removes all keys, and drops the running exchange.
     func forget() {
-        let (closed, _) = state.take { ($0.close(), $0.reset()) }
+        let (closed, _) = state.withLock { ($0.close(), $0.reset()) }
         closed.cancel()
         for waiter in closed.waiters { waiter.resume(returning: .dropped) }
     }
@@ -94,7 +93,7 @@ final class KeySession: Sendable {
                 return nil
             }
         } remove: {
-            state.take { $0.waiters.removeValue(forKey: id) }
+            state.withLock { $0.waiters.removeValue(forKey: id) }
         }
         if case .key = outcome { exchange.context.didRenew(.key) }
         return outcome
@@ -130,7 +129,7 @@ final class KeySession: Sendable {
 
     private func finish(_ run: Int, with outcome: Outcome) {
         // The former outcome may hold an error of the app.
-        let ended = state.take { state in state.isCurrent(run) ? (state.close(), state.end(with: outcome)) : nil }
+        let ended = state.withLock { state in state.isCurrent(run) ? (state.close(), state.end(with: outcome)) : nil }
         guard let (closed, _) = ended else { return }
         closed.cancel()
         for waiter in closed.waiters { waiter.resume(returning: outcome) }
@@ -144,7 +143,7 @@ extension KeySession: CustomReflectable {
 
 /// The session keys of a ``TrafficSealing``: those of each environment.
 final class KeySessions: Sendable {
-    private let sessions = Mutex<[APIEnvironment: KeySession]>([:])
+    private let sessions = Lock<[APIEnvironment: KeySession]>([:])
 
     /// Returns the session of an environment, the same one each time.
     func session(of environment: APIEnvironment) -> KeySession {

@@ -1,12 +1,5 @@
-import Foundation
-import Synchronization
-
-#if THREAD_SANITIZER
 import Errand
-
-/// The lock that the thread sanitizer supports.
-typealias Mutex = Errand.Mutex
-#endif
+import Foundation
 
 /// The messages from other threads to the loop.
 final class Inbox: Sendable {
@@ -28,7 +21,7 @@ final class Inbox: Sendable {
         var isClosed = false
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let waker: Waker
 
     init() throws {

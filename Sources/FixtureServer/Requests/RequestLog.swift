@@ -1,4 +1,4 @@
-import Synchronization
+import Errand
 
 /// The record of a server's requests and connections, and of the tests that wait for them.
 final class RequestLog: Sendable {
@@ -15,7 +15,7 @@ final class RequestLog: Sendable {
     /// Checks the state, under the lock; returns a function that resumes the test when its condition holds.
     fileprivate typealias Waiter = @Sendable (inout State, _ isFinished: Bool) -> (@Sendable () -> Void)?
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let limit: Int
     private let inbox: Inbox
 

@@ -1,4 +1,4 @@
-import Synchronization
+import Errand
 
 /// An event that happens once: a test opens the gate for waiting responses, or a response opens it for waiting tests.
 package final class Gate: Sendable {
@@ -7,7 +7,7 @@ package final class Gate: Sendable {
         var waiters: [@Sendable () -> Void] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// Creates a closed gate.
     package init() {}

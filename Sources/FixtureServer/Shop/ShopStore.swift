@@ -1,4 +1,4 @@
-import Synchronization
+import Errand
 
 /// The mutable state of the shop: sessions, carts and the log.
 final class ShopStore: Sendable {
@@ -11,7 +11,7 @@ final class ShopStore: Sendable {
         var log = ShopLog()
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     var log: ShopLog { state.withLock(\.log) }
 

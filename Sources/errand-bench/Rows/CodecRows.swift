@@ -2,7 +2,6 @@ import Errand
 import ErrandSigning
 import ErrandTesting
 import Foundation
-import Synchronization
 
 /// The cost of JSON of unknown shape: CPU time, divided by that of `JSONSerialization` for the same text; and that of a lenient
 /// decoder, divided by that of an exact one.
@@ -234,7 +233,7 @@ private struct AdaptedSend: Sendable {
         params: APIParams,
         respond: @escaping @Sendable (HTTPRequest) throws -> HTTPResponse = { _ in Scripted.nothing }
     ) async throws {
-        let calls = Mutex(Calls())
+        let calls = Lock(Calls())
         var service = service
         service.adapters.params.insert(
             Adapter { params, context in

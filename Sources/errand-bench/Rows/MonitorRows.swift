@@ -72,7 +72,7 @@ struct SecretLeaks {
 
     /// Returns how many secrets are printed, by the log, cURL commands, an archive, a report, or descriptions.
     func count() throws -> Int {
-        let lines = Mutex("")
+        let lines = Lock("")
         let log = APILog(.everything, showing: [.queries, .headers, .bodies]) { line in lines.withLock { $0 += line } }
         let recorder = HARRecorder()
         var texts: [String] = []

@@ -43,7 +43,7 @@ struct ReloginStorm: Workload {
     /// The memory of the process while all loads wait, in bytes.
     private(set) var memory = 0.0
     private let refusals: StormRefusals
-    private let current = Mutex("old")
+    private let current = Lock("old")
 
     init(_ refusals: StormRefusals) {
         self.refusals = refusals
@@ -120,7 +120,7 @@ private final class StormKeys: KeyExchange {
 /// The requests of a storm that are refused together, when the expected number of them has arrived.
 private final class StormRefusals: Sendable {
     private let expected: Int
-    private let waiters = Mutex<[CheckedContinuation<Void, Never>]>([])
+    private let waiters = Lock<[CheckedContinuation<Void, Never>]>([])
     private let replayed = Atomic<Int>(0)
     private let refused = Atomic<Int>(0)
 

@@ -218,7 +218,7 @@ private final class Chain: Sendable {
     private let url: URL
     private let decoder: JSONDecoder
     private let toBegin: Countdown
-    private let toEnd: Mutex<Int>
+    private let toEnd: Lock<Int>
     private let ended: @Sendable (Result<Void, any Error>) -> Void
 
     init(
@@ -232,7 +232,7 @@ private final class Chain: Sendable {
         self.url = url
         self.decoder = decoder
         toBegin = Countdown(requests)
-        toEnd = Mutex(requests)
+        toEnd = Lock(requests)
         self.ended = ended
     }
 

@@ -1,7 +1,6 @@
 import Errand
 import ErrandTesting
 import Foundation
-import Synchronization
 import Testing
 
 @testable import ErrandSigning
@@ -40,7 +39,7 @@ struct SignedReplayTests {
 
 /// A login that takes one second.
 @MainActor private final class Account: ReloginHandler {
-    nonisolated let clock = Mutex<ManualClock?>(nil)
+    nonisolated let clock = Lock<ManualClock?>(nil)
 
     func relogin() async throws { clock.withLock { $0 }?.advance(by: .seconds(1)) }
 }

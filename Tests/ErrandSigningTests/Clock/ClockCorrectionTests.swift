@@ -1,7 +1,6 @@
 import Errand
 import ErrandTesting
 import Foundation
-import Synchronization
 import Testing
 
 @testable import ErrandSigning
@@ -10,10 +9,10 @@ import Testing
 struct ClockCorrectionTests {
     /// A server that is some seconds ahead of the clock of the test, and refuses other timestamps.
     private final class Server: Sendable {
-        private let ahead: Mutex<Double>
-        private let clock = Mutex<ManualClock?>(nil)
+        private let ahead: Lock<Double>
+        private let clock = Lock<ManualClock?>(nil)
 
-        init(ahead: Double) { self.ahead = Mutex(ahead) }
+        init(ahead: Double) { self.ahead = Lock(ahead) }
 
         func setAhead(_ seconds: Double) { ahead.withLock { $0 = seconds } }
 
@@ -122,7 +121,7 @@ struct ClockCorrectionTests {
     @Test func `A late response to an older request does not undo a newer correction`() async throws {
         let server = Server(ahead: 1_000)
         let (gate, release) = AsyncStream<Void>.makeStream()
-        let isFirst = Mutex(true)
+        let isFirst = Lock(true)
         let scene = scene(server, .onCodes([40103])) { request in
             guard
                 isFirst.withLock({ first in

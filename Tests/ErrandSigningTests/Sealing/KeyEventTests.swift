@@ -1,6 +1,5 @@
 import Errand
 import ErrandTesting
-import Synchronization
 import TestSupport
 import Testing
 
@@ -10,7 +9,7 @@ import Testing
 struct KeyEventTests {
     /// Records waits, renewals and further tries.
     private final class Waits: APIMonitor {
-        private let recorded = Mutex<[String]>([])
+        private let recorded = Lock<[String]>([])
 
         var steps: [String] { recorded.withLock { $0 } }
 

@@ -1,7 +1,6 @@
 import Errand
 import ErrandTesting
 import Foundation
-import Synchronization
 
 @testable import ErrandSigning
 
@@ -23,7 +22,7 @@ final class SealingServer: Sendable {
 
     let cipher: SealingCipher
     let isBase64: Bool
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(_ cipher: SealingCipher = .aesGCM, isBase64: Bool = false) {
         (self.cipher, self.isBase64) = (cipher, isBase64)
@@ -149,7 +148,7 @@ final class SampleExchange: KeyExchange {
     }
 
     private let server: SealingServer
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(_ server: SealingServer) { self.server = server }
 

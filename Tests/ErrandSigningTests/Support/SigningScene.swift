@@ -1,7 +1,6 @@
 import Errand
 import ErrandTesting
 import Foundation
-import Synchronization
 import TestSupport
 
 @testable import ErrandSigning
@@ -50,7 +49,7 @@ struct SigningScene: Sendable {
 
 /// Numbers that are used one after the other instead of random nonces.
 final class NonceSequence: Sendable {
-    private let last = Mutex(0)
+    private let last = Lock(0)
 
     var next: @Sendable () -> String {
         {

@@ -1,6 +1,5 @@
 import ErrandTesting
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Errand
@@ -80,7 +79,7 @@ struct SerializerCompositionTests {
         _ body: String,
         _ isRead: Bool
     ) async throws {
-        let texts = Mutex<[String]>([])
+        let texts = Lock<[String]>([])
         let service = APIService.sample {
             $0.failureReader = FailureReader(readsSuccess: true) { response in
                 texts.withLock { $0.append(response.text) }

@@ -1,7 +1,6 @@
 import ErrandTesting
 import Foundation
 import Observation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -141,7 +140,7 @@ struct PageRaceTests {
 
 /// The gates of requests by their numbers from 1.
 private final class Gates: Sendable {
-    private let gates = Mutex<[Latch?]>([])
+    private let gates = Lock<[Latch?]>([])
 
     func set(_ gates: [Latch?]) { self.gates.withLock { $0 = gates } }
 

@@ -1,6 +1,5 @@
 import ErrandTesting
 import Foundation
-import Synchronization
 
 @testable import Errand
 @testable import ErrandTestSupport
@@ -59,11 +58,11 @@ final class PagingServer: Sendable {
     }
 
     let rules: Rules
-    private let state: Mutex<State>
+    private let state: Lock<State>
 
     init(_ rules: Rules, count: Int) {
         self.rules = rules
-        state = Mutex(State(count: count))
+        state = Lock(State(count: count))
     }
 
     var count: Int { state.withLock(\.count) }

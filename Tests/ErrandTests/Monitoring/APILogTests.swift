@@ -1,6 +1,5 @@
 import ErrandTesting
 import Foundation
-import Synchronization
 import Testing
 import TestSupport
 
@@ -10,7 +9,7 @@ import TestSupport
 @Suite("The log", .hangLimit, .timeLimit(.minutes(10)))
 struct APILogTests {
     private final class Lines: Sendable {
-        private let lines = Mutex<[String]>([])
+        private let lines = Lock<[String]>([])
         var all: [String] { lines.withLock { $0 } }
         func append(_ line: String) { lines.withLock { $0.append(line) } }
     }

@@ -1,6 +1,5 @@
 import ErrandTesting
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -33,7 +32,7 @@ struct MonitorRaceTests {
         async throws
     {
         for step in ["began", "queued", "started", "joined", "made", "responded", "waiting", "again"] {
-            let holder = Mutex<APIProxy?>(nil)
+            let holder = Lock<APIProxy?>(nil)
             let recorder = EventRecorder { event in
                 if event.kind.step.hasPrefix(step) { holder.withLock { $0 }?.cancelRequest(event.id) }
             }
@@ -48,7 +47,7 @@ struct MonitorRaceTests {
     }
 
     @Test(.fault(133)) func `A monitor that begins loads and plain calls observes them as well`() async {
-        let holder = Mutex<APIProxy?>(nil)
+        let holder = Lock<APIProxy?>(nil)
         let calls = Counter()
         let recorder = EventRecorder { event in
             guard case .ended = event.kind, calls.next() <= 100, let proxy = holder.withLock({ $0 }) else { return }
@@ -93,7 +92,7 @@ struct MonitorRaceTests {
     }
 
     @Test func `A load that joins an exchange starts before it receives the exchange's events`() async throws {
-        let sent = Mutex<(@Sendable () -> Void)?>(nil)
+        let sent = Lock<(@Sendable () -> Void)?>(nil)
         let recorder = EventRecorder { event in
             if case .joined = event.kind { sent.withLock { $0 }?() }
         }

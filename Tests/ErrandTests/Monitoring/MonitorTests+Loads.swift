@@ -1,7 +1,6 @@
 import ErrandTesting
 import FixtureServer
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -12,7 +11,7 @@ import Testing
 extension MonitorTests {
     @Test func `A service's monitors follow the proxy's, and a load keeps those that it began with`() async throws {
         let gate = Latch()
-        let order = Mutex<[String]>([])
+        let order = Lock<[String]>([])
         let late = EventRecorder()
         let ofService = EventRecorder { event in order.withLock { $0.append("service \(event.kind.step)") } }
         let ofProxy = EventRecorder { event in order.withLock { $0.append("proxy \(event.kind.step)") } }

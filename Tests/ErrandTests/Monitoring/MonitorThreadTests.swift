@@ -1,7 +1,6 @@
 import ErrandTesting
 import FixtureServer
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -43,7 +42,7 @@ struct MonitorThreadTests {
         _ kind: TransportKind
     ) async throws {
         let server = try FixtureServer.start { _ in .text("there") }
-        let threads = Mutex<(transport: Set<ObjectIdentifier>, monitor: [ObjectIdentifier])>(([], []))
+        let threads = Lock<(transport: Set<ObjectIdentifier>, monitor: [ObjectIdentifier])>(([], []))
         let recorder = EventRecorder { event in
             guard ["sent", "head"].contains(event.kind.step.prefix(4)) else { return }
             threads.withLock { $0.monitor.append(currentThread()) }

@@ -1,6 +1,5 @@
 import ErrandTesting
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -12,7 +11,7 @@ import Testing
 struct ObservedLevelTests {
     private final class LevelRecorder: APIMonitor {
         let observedLevel: APIEvent.Level
-        private let recorded = Mutex<[APIEvent]>([])
+        private let recorded = Lock<[APIEvent]>([])
 
         init(_ level: APIEvent.Level) {
             observedLevel = level
@@ -38,7 +37,7 @@ struct ObservedLevelTests {
     @Test func `Each monitor receives the events of its level, and no others`() async throws {
         let (all, endings) = (EventRecorder(), LevelRecorder(.endings))
         let exchanges = LevelRecorder(.exchanges)
-        let responses = Mutex(0)
+        let responses = Lock(0)
         let transport = ScriptedTransport { _ in
             let count = responses.withLock { count in
                 count += 1

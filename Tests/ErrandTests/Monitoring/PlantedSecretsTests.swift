@@ -1,6 +1,5 @@
 import ErrandTesting
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -77,7 +76,7 @@ struct PlantedSecretsTests {
 
     @Test(arguments: [APIEvent.Level.endings, .exchanges, .everything])
     func `The log shows none, on no level`(_ level: APIEvent.Level) {
-        let text = Mutex("")
+        let text = Lock("")
         let log = APILog(level, showing: [.queries, .headers, .bodies]) { line in text.withLock { $0 += line + "\n" } }
         for exchange in planted.exchanges {
             for event in events(of: exchange) { log.observe(event) }

@@ -1,7 +1,6 @@
 // Exit tests need child processes.
 #if os(macOS) || os(Linux)
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -13,7 +12,7 @@ struct SharedRedactorTests {
     @Test func `Names that an app adds are shown by everything that prints, also if it was made before`() async {
         // In a separate process, because all tests of one share its redactor.
         await #expect(processExitsWith: .success) {
-            let lines = Mutex("")
+            let lines = Lock("")
             let log = APILog(.exchanges, showing: [.queries, .headers, .bodies]) { line in
                 lines.withLock { $0 += line + "\n" }
             }

@@ -1,6 +1,5 @@
 import ErrandTesting
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -88,8 +87,8 @@ struct AccountTests {
     }
 
     @Test func `A logout ends all loads before it waits for the disk`() async throws {
-        let loads = Mutex<[Int]>([])
-        let known = Mutex<APIProxy?>(nil)
+        let loads = Lock<[Int]>([])
+        let known = Lock<APIProxy?>(nil)
         try Data().write(to: folder.file)
         // The hook is called while the jar is saved, which fails because its folder is a file.
         let jar = CookieJar(file: folder.file.appending(path: "cookies.txt")) { _ in
@@ -211,7 +210,7 @@ struct AccountTests {
 
 /// An account whose calls send its token, and receive a cookie with it.
 private final class TokenAccount: Sendable {
-    let token = Mutex("old")
+    let token = Lock("old")
     let transport = ScriptedTransport {
         .json("{}", headers: ["Set-Cookie": "user=\($0.headers["X-Token"] ?? "")"])
     }

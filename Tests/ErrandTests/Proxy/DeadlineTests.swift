@@ -1,6 +1,5 @@
 import ErrandTesting
 import Foundation
-import Synchronization
 import Testing
 import TestSupport
 
@@ -36,7 +35,7 @@ struct DeadlineTests {
         let service = APIService.sample { $0.reloginHandler = account }
         let transport = ScriptedTransport { _ in .status(200) }
         let proxy = APIProxy(service: service, transport: transport, queueLimits: QueueLimits(perHost: 1))
-        let outcome = Mutex<APIErrorType?>(nil)
+        let outcome = Lock<APIErrorType?>(nil)
         Task.detached {
             var request = HTTPRequest(.get, URL("/sync"))
             request.deadline = .milliseconds(50)

@@ -1,7 +1,6 @@
 import ErrandTesting
 import FixtureServer
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -117,8 +116,8 @@ struct DownloadEndingTests {
 
     @Test(.fault(93), arguments: [false, true])
     func `A plain call that is cancelled at its end replaces no file either`(_ byID: Bool) async throws {
-        let known = Mutex<APIProxy?>(nil)
-        let caller = Mutex<Task<APIErrorType?, Never>?>(nil)
+        let known = Lock<APIProxy?>(nil)
+        let caller = Lock<Task<APIErrorType?, Never>?>(nil)
         let checkpoint = Checkpoint()
         let transport = ScriptedTransport { _ in
             checkpoint.pass()

@@ -1,7 +1,6 @@
 import ErrandTesting
 import FixtureServer
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -72,7 +71,7 @@ struct LiveExchangeTests {
             guard request.path == "/1" else { return .text("0123456789") }
             return .text("moved", status: 302, headers: ["Location": "/2"])
         }
-        let counts = Mutex<[Int64]>([])
+        let counts = Lock<[Int64]>([])
         let request = HTTPRequest(.get, server.url("/1"))
         let response = try await proxy(kind, server).send(request) { report in
             counts.withLock { $0.append(report.completedBytes) }

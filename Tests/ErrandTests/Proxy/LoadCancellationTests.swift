@@ -1,7 +1,6 @@
 import ErrandTesting
 import FixtureServer
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -113,7 +112,7 @@ final class DecodeHook: Sendable {
         return key
     }()
 
-    let action = Mutex<(@Sendable () -> Void)?>(nil)
+    let action = Lock<(@Sendable () -> Void)?>(nil)
 }
 
 /// A list whose decoding calls a hook.

@@ -1,6 +1,5 @@
 import ErrandTesting
 import Foundation
-import Synchronization
 import Testing
 import TestSupport
 
@@ -12,7 +11,7 @@ struct PlainCallTests {
     /// A transport that exposes its progress handler and waits until it is released, cancelled or not.
     private final class ProgressingTransport: HTTPTransport {
         let latch = Latch()
-        let handler = Mutex<TransferProgress.Handler?>(nil)
+        let handler = Lock<TransferProgress.Handler?>(nil)
 
         func send(
             _ request: HTTPRequest,
@@ -31,7 +30,7 @@ struct PlainCallTests {
     @Test func `No progress of a cancelled call is reported`() async {
         let transport = ProgressingTransport()
         let proxy = APIProxy(transport: transport)
-        let reports = Mutex(0)
+        let reports = Lock(0)
         let call = Task {
             try await proxy.send(HTTPRequest(.get, URL("http://shop.test/"))) { _ in reports.withLock { $0 += 1 } }
         }

@@ -1,7 +1,6 @@
 import ErrandTesting
 import FixtureServer
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -104,7 +103,7 @@ struct QueueCapacityTests {
         #expect(queue.admitAtOnce(first))
         queue.didReceive(at: first, isMultiplexed: true, keepsPlace: false)
         #expect(queue.admitAtOnce(other))
-        let started = Mutex(0)
+        let started = Lock(0)
         for _ in 0..<20 { _ = queue.enter(.next(new)) { _ in started.withLock { $0 += 1 } } }
         #expect(queue.waitingCount == 20)
         #expect(!queue.admitAtOnce(.next(QueueLane(host: "new", priority: .userInitiated))))
@@ -151,7 +150,7 @@ struct QueueCapacityTests {
 /// Counts the requests that another transport performs at a time.
 private final class CountingTransport: HTTPTransport {
     private let transport: any HTTPTransport
-    private let counts = Mutex((now: 0, peak: 0))
+    private let counts = Lock((now: 0, peak: 0))
 
     init(_ transport: any HTTPTransport) {
         self.transport = transport

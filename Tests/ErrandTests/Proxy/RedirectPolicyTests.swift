@@ -1,6 +1,5 @@
 import ErrandTesting
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -90,7 +89,7 @@ struct RedirectPolicyTests {
     }
 
     @Test func `A decision is asked for each redirect, with the response and the next request`() async throws {
-        let asked = Mutex<[String]>([])
+        let asked = Lock<[String]>([])
         let response = try await response(
             .decide { response, next in
                 asked.withLock { $0.append("\(response.status) \(next.url.path)") }

@@ -1,6 +1,5 @@
 import FixtureServer
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -11,7 +10,7 @@ import Testing
 struct RedirectTargetTests {
     /// A server that redirects the first request of each case to the case's location, and responds to the others.
     private func server(_ locations: [String]) throws -> FixtureServer {
-        let redirected = Mutex(Set<Int>())
+        let redirected = Lock(Set<Int>())
         return try FixtureServer.start { request in
             guard let number = request.header("X-Case").flatMap({ Int($0) }),
                 redirected.withLock({ $0.insert(number).inserted })

@@ -1,5 +1,4 @@
 import ErrandTesting
-import Synchronization
 import TestSupport
 import Testing
 
@@ -19,7 +18,7 @@ struct RequestQueueAdmissionTests {
     }
 
     @Test func `Each request that leaves admits the first one of the highest priority`() {
-        let started = Mutex<[String]>([])
+        let started = Lock<[String]>([])
         let first = place()
         #expect(queue.enter(first) { _ in }, "there is room")
         let line: [(String, RequestPriority)] = [
@@ -39,7 +38,7 @@ struct RequestQueueAdmissionTests {
     }
 
     @Test func `A removed request is not started, and removing one that was started does nothing`() throws {
-        let started = Mutex<[Int]>([])
+        let started = Lock<[Int]>([])
         let (first, places) = (place(), (0..<3).map { _ in place() })
         #expect(queue.admitAtOnce(first))
         for (number, place) in places.enumerated() {
@@ -60,7 +59,7 @@ struct RequestQueueAdmissionTests {
     @Test func `A reserved place is kept until its load arrives, and frees the queue if that never does`() async {
         let (first, reserved, abandoned, last) = (place(), place(), place(), place())
         #expect(queue.admitAtOnce(first))
-        let started = Mutex(false)
+        let started = Lock(false)
         #expect(!queue.enter(last) { _ in started.withLock { $0 = true } })
         queue.reserve(abandoned)
         queue.reserve(reserved)
@@ -89,7 +88,7 @@ struct RequestQueueAdmissionTests {
         #expect(queue.admitAtOnce(first))
         queue.hold(first.lane)
         queue.hold(first.lane)
-        let started = Mutex<[String]>([])
+        let started = Lock<[String]>([])
         #expect(!queue.enter(place()) { _ in started.withLock { $0.append("normal") } })
         let urgent = place(.userInitiated)
         #expect(!queue.enter(urgent) { _ in started.withLock { $0.append("urgent") } })
@@ -107,7 +106,7 @@ struct RequestQueueAdmissionTests {
 
     @Test func `What has ended leaves the queue with its admission, except while the transport has it`() {
         let (held, waiting, next, last) = (place(), place(), place(), place())
-        let started = Mutex<[String]>([])
+        let started = Lock<[String]>([])
         #expect(queue.admitAtOnce(held))
         #expect(!queue.enter(waiting) { _ in started.withLock { $0.append("waiting") } })
         #expect(!queue.enter(next) { _ in started.withLock { $0.append("next") } })
@@ -141,7 +140,7 @@ struct RequestQueueAdmissionTests {
         queue.pause(paused.lane, for: .seconds(5), by: clock)
         queue.pause(paused.lane, for: .seconds(9), by: clock)
         queue.pause(paused.lane, for: .seconds(2), by: clock)
-        let started = Mutex(false)
+        let started = Lock(false)
         #expect(!queue.enter(paused) { _ in started.withLock { $0 = true } })
         let elsewhere = [place(service: ObjectIdentifier(other)), place(host: "b", service: ObjectIdentifier(service))]
         for place in elsewhere { #expect(queue.admitAtOnce(place)) }
@@ -199,7 +198,7 @@ struct RequestQueueAdmissionTests {
 }
 
 private final class StartedNumbers: Sendable {
-    private let numbers = Mutex<[Int]>([])
+    private let numbers = Lock<[Int]>([])
 
     func add(_ number: Int) { numbers.withLock { $0.append(number) } }
 

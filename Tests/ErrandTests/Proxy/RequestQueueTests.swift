@@ -1,6 +1,5 @@
 import ErrandTesting
 import Foundation
-import Synchronization
 import Testing
 import TestSupport
 
@@ -170,7 +169,7 @@ struct RequestQueueTests {
     @Test(arguments: ["headers", "adapter", "plain call"], [false, true])
     func `Code of the app that ignores the end of its load delays no other`(_ place: String, _ ofDeadline: Bool) async {
         let (began, clock) = (Latch(), ManualClock())
-        let isFirst = Mutex(true)
+        let isFirst = Lock(true)
         let wait: @Sendable () async -> Void = { [gate] in
             guard isFirst.withLock({ exchange(&$0, with: false) }) else { return }
             began.open()
@@ -228,7 +227,7 @@ struct RequestQueueTests {
     }
 
     @Test func `A load runs at the priority of the task that began it, whatever admitted it`() async {
-        let priorities = Mutex<[TaskPriority]>([])
+        let priorities = Lock<[TaskPriority]>([])
         let transport = ScriptedTransport { [gate] _ in
             priorities.withLock { $0.append(Task.currentPriority) }
             try await gate.wait()

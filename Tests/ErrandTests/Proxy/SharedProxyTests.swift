@@ -1,7 +1,6 @@
 import Dispatch
 import ErrandTesting
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -88,8 +87,8 @@ struct SharedProxyTests {
     @Test func `Of several configurations and a first use at the same time one is first`() {
         for _ in 0..<20 {
             let configuration = SharedProxyConfiguration()
-            let successes = Mutex(0)
-            let used = Mutex<Bool?>(nil)
+            let successes = Lock(0)
+            let used = Lock<Bool?>(nil)
             DispatchQueue.concurrentPerform(iterations: 4) { number in
                 if number == 3 {
                     let isConfigured = configuration.use() != nil

@@ -2,7 +2,6 @@ import ErrandTesting
 import FixtureServer
 import Foundation
 import Observation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -145,7 +144,7 @@ struct ProgressTests {
         #expect(newest.map(\.attempt) == newest.map(\.attempt).sorted())
         #expect(newest.last { $0.direction == .upload }?.attempt == tries && screen.progress == newest)
         // All reports, without those that newer ones replace on their way to the main actor.
-        let all = Mutex<[TransferProgress]>([])
+        let all = Lock<[TransferProgress]>([])
         var put = HTTPRequest(.put, URL("/goods"))
         put.body = HTTPBody([.data(Data(count: 1_000_000))])
         _ = try await proxy.send(put, to: try #require(proxy.defaultService)) { report in

@@ -1,7 +1,6 @@
 import ErrandTesting
 import FixtureServer
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -89,7 +88,7 @@ struct TransferHookTests {
     @Test func `A download that is cancelled at its end replaces no file`() async throws {
         let folder = try TemporaryFolder()
         try Data("old".utf8).write(to: folder.file)
-        let known = Mutex<APIProxy?>(nil)
+        let known = Lock<APIProxy?>(nil)
         let transport = ScriptedTransport { _ in
             known.withLock { $0 }?.cancelAllRequests()
             return HTTPResponse(status: 200, body: Data("new".utf8))

@@ -1,7 +1,6 @@
 import Dispatch
 import ErrandTesting
 import Foundation
-import Synchronization
 import Testing
 import TestSupport
 
@@ -47,7 +46,7 @@ struct EnvironmentTests: SessionScene {
             return .status(200)
         }
         let proxy = APIProxy(service: .sample(), transport: transport)
-        let current = Mutex<[String?]>([])
+        let current = Lock<[String?]>([])
         let id = APIRequest<JSONValue>("/goods", proxy: proxy).loadData { _ in
             current.withLock { $0.append(APIEnvironment.current?.name) }
         }

@@ -1,6 +1,5 @@
 import ErrandTesting
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Errand
@@ -52,7 +51,7 @@ struct LoginDecisionTests {
 
     @Test(arguments: Refusal.allCases, [true, false, nil] as [Bool?])
     func `It decides about every refusal, with status, code and body`(_ refusal: Refusal, _ decision: Bool?) async {
-        let seen = Mutex<[String]>([])
+        let seen = Lock<[String]>([])
         let (proxy, transport) = proxy(refusal.response) { response in
             seen.withLock {
                 $0.append("\(response.status) \(response.serverCode?.text ?? "-") \(response.body.count)")
@@ -106,7 +105,7 @@ struct LoginDecisionTests {
 
     @Test(arguments: ["{}", "<html>sign in</html>"])
     func `It is called once for an accepted status whose body is in a file`(_ body: String) async throws {
-        let calls = Mutex(0)
+        let calls = Lock(0)
         let (proxy, _) = proxy(HTTPResponse(status: 401, body: Data(body.utf8))) { response in
             calls.withLock { $0 += 1 }
             return response.status == 401

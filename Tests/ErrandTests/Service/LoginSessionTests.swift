@@ -1,6 +1,5 @@
 import ErrandTesting
 import Foundation
-import Synchronization
 import Testing
 import TestSupport
 
@@ -71,7 +70,7 @@ struct LoginSessionTests {
 
     /// A place in no queue, which records what happens to it.
     private final class Place: LoginPlace {
-        private let state = Mutex<(calls: [String], whenReserved: @Sendable () -> Void)>(([], {}))
+        private let state = Lock<(calls: [String], whenReserved: @Sendable () -> Void)>(([], {}))
         let rank = 0
 
         var calls: [String] { state.withLock { $0.calls } }

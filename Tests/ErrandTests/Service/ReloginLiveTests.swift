@@ -1,7 +1,6 @@
 import ErrandTesting
 import FixtureServer
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -223,6 +222,6 @@ struct ReloginLiveTests {
     func accept(_ name: String) { token.valid.withLock { $0 = name } }
 
     private final class Token: Sendable {
-        let valid = Mutex("t1")
+        let valid = Lock("t1")
     }
 }

@@ -1,6 +1,5 @@
 import ErrandTesting
 import Foundation
-import Synchronization
 import Testing
 import TestSupport
 
@@ -133,7 +132,7 @@ struct ReloginScopeTests: SessionScene {
         let transport = transport()
         let proxy = proxy(transport)
         let request = inner(proxy)
-        let inner = Mutex<APIErrorType?>(nil)
+        let inner = Lock<APIErrorType?>(nil)
         account.login = {
             let outcome = await Task.detached { await request.outcome() }.value
             inner.withLock { $0 = outcome }
@@ -243,7 +242,7 @@ struct ReloginScopeTests: SessionScene {
 
     @Test func `One that is refused fails, and starts no further relogin`() async {
         let proxy = proxy(transport())
-        let types = Mutex<[APIErrorType?]>([])
+        let types = Lock<[APIErrorType?]>([])
         account.login = { [self] in
             let outcome = await inner(proxy, "/goods").outcome()
             types.withLock { $0.append(outcome) }

@@ -1,6 +1,5 @@
 import ErrandTesting
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -44,7 +43,7 @@ struct RetryDecisionTests {
     }
 
     @Test func `It is asked with the error and the number of the retry, as often as the policy allows`() async {
-        let asked = Mutex<[String]>([])
+        let asked = Lock<[String]>([])
         let count = await requests(after: ScriptedTransport { _ in .json("{") }, maxRetries: 3) { error, retry in
             asked.withLock { $0.append("\(error.type) \(retry)") }
             return true
@@ -55,7 +54,7 @@ struct RetryDecisionTests {
     }
 
     @Test func `It decides about what the adapters of failures leave`() async {
-        let types = Mutex<[APIErrorType]>([])
+        let types = Lock<[APIErrorType]>([])
         let transport = ScriptedTransport { _ in .status(404) }
         let proxy = proxy(transport) { error, _ in
             types.withLock { $0.append(error.type) }

@@ -1,6 +1,5 @@
 import ErrandTesting
 import Foundation
-import Synchronization
 
 @testable import Errand
 @testable import ErrandTestSupport
@@ -27,7 +26,7 @@ import Synchronization
     let clock = ManualClock()
     let account = Account()
     let screen = Screen()
-    private let state = Mutex(State())
+    private let state = Lock(State())
     /// Opened when all loads have begun, so that they queue in their order.
     private let hasBegun = Latch()
     private let isValid: @Sendable (Use) -> Bool

@@ -1,6 +1,5 @@
 import ErrandTesting
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -15,7 +14,7 @@ struct TooManyRequestsTests {
 
     /// A server that accepts `burst` requests in each window of 10 s, and refuses the others.
     private func limited(to burst: Int) -> (ScriptedTransport, refusals: @Sendable () -> [Int: Int]) {
-        let windows = Mutex((accepted: [Int: Int](), refused: [Int: Int]()))
+        let windows = Lock((accepted: [Int: Int](), refused: [Int: Int]()))
         let transport = ScriptedTransport { [clock] request in
             if request.url.path.hasSuffix("/login") { return .json(goodsJSON([])) }
             // Once, because the clock is advanced on another thread.

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Errand
@@ -44,7 +43,7 @@ final class CookieFileLockProcess {
 
 /// Records the errors of an error hook.
 final class CookieFileErrorRecorder: Sendable {
-    private let errors = Mutex<[CookieFileError]>([])
+    private let errors = Lock<[CookieFileError]>([])
     var kinds: [CookieFileError.Kind] { errors.withLock { $0.map(\.kind) } }
 
     @Sendable func report(_ error: CookieFileError) { errors.withLock { $0.append(error) } }

@@ -1,5 +1,3 @@
-import Synchronization
-
 @testable import Errand
 
 /// A monitor that records events and checks their order.
@@ -13,7 +11,7 @@ final class EventRecorder: APIMonitor {
     }
 
     private let keepsEvents: Bool
-    private let state = Mutex(State())
+    private let state = Lock(State())
     /// Called for each event before it is recorded as delivered.
     private let action: @Sendable (APIEvent) -> Void
 

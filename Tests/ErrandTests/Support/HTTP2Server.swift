@@ -1,6 +1,5 @@
 #if os(Linux)
 import Foundation
-import Synchronization
 
 @testable import Errand
 
@@ -45,7 +44,7 @@ final class HTTP2Server: Sendable {
     private let listener: Int32
     private let tls: TLSServer
     private let plan: Plan
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     private struct State {
         var requests: [Request] = []

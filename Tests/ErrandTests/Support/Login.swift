@@ -1,7 +1,6 @@
 import ErrandTesting
 import FixtureServer
 import Foundation
-import Synchronization
 
 @testable import Errand
 
@@ -9,7 +8,7 @@ import Synchronization
 @MainActor final class Account: ReloginHandler {
     struct WrongPassword: Error {}
 
-    private let current = Mutex("t0")
+    private let current = Lock("t0")
     private(set) var logins = 0
     private(set) var expiries = 0
     var fails = false

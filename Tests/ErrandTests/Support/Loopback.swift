@@ -2,7 +2,6 @@ import Dispatch
 import Errand
 import FixtureServer
 import Foundation
-import Synchronization
 
 /// The addresses and names of the loopback interface that not every system has.
 enum Loopback {
@@ -40,7 +39,7 @@ final class DelayingForwarder: Sendable {
     private let target: UInt16
     private let holding: Int
     private let listener: CInt
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// Starts listening.
     ///

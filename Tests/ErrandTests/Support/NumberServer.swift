@@ -1,6 +1,5 @@
 import ErrandTesting
 import Foundation
-import Synchronization
 
 @testable import Errand
 
@@ -13,10 +12,10 @@ final class NumberServer: Sendable {
         var queries: [String] = []
     }
 
-    private let state: Mutex<State>
+    private let state: Lock<State>
 
     init(count: Int) {
-        state = Mutex(State(numbers: Array(0..<count), total: count))
+        state = Lock(State(numbers: Array(0..<count), total: count))
     }
 
     var transport: ScriptedTransport { ScriptedTransport { [self] in response($0) } }

@@ -1,6 +1,5 @@
 import ErrandTesting
 import Foundation
-import Synchronization
 
 @testable import Errand
 
@@ -16,10 +15,10 @@ extension ScriptedTransport {
 
 /// A sequence of responses, of which the last one is repeated.
 final class Responses: Sendable {
-    private let rest: Mutex<[HTTPResponse]>
+    private let rest: Lock<[HTTPResponse]>
 
     init(_ responses: [HTTPResponse]) {
-        rest = Mutex(responses)
+        rest = Lock(responses)
     }
 
     func next() -> HTTPResponse {

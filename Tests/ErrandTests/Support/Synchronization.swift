@@ -1,16 +1,7 @@
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Errand
-
-#if THREAD_SANITIZER
-/// The lock that the thread sanitizer supports.
-typealias Mutex = Errand.Mutex
-#else
-/// The lock of the standard library.
-typealias Mutex<Value: ~Copyable> = Synchronization.Mutex<Value>
-#endif
 
 /// A latch that a test opens once; the wait of a cancelled task ends at once.
 final class Latch: Sendable {
@@ -20,7 +11,7 @@ final class Latch: Sendable {
         var lastWaiter = 0
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     func open() {
         let waiters = state.withLock { state in
@@ -61,7 +52,7 @@ final class Latch: Sendable {
 
 /// A point in synchronous code at which a thread waits until the test releases it.
 final class Checkpoint: Sendable {
-    private let isReachedFlag = Mutex(false)
+    private let isReachedFlag = Lock(false)
     private let gate = DispatchSemaphore(value: 0)
 
     /// Whether a thread waits here or has waited here.
@@ -80,7 +71,7 @@ final class Checkpoint: Sendable {
 
 /// A counter that starts at 1.
 final class Counter: Sendable {
-    private let last = Mutex(0)
+    private let last = Lock(0)
 
     func next() -> Int {
         last.withLock { last in

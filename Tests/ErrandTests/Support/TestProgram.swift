@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import TestSupport
 
 @testable import Errand
@@ -32,8 +31,8 @@ final class TestProgram: Sendable {
 
     private let command: [String]
     private let deadline: Duration
-    private let process: Mutex<Process>
-    private let hasTimedOut = Mutex(false)
+    private let process: Lock<Process>
+    private let hasTimedOut = Lock(false)
     private let end = DispatchGroup()
     private let folder: TemporaryFolder
 
@@ -65,7 +64,7 @@ final class TestProgram: Sendable {
             throw error
         }
         (self.command, self.deadline, self.folder) = (command, deadline, folder)
-        self.process = Mutex(process)
+        self.process = Lock(process)
         let time = DispatchTime.now() + deadline / .seconds(1)
         DispatchQueue.global().asyncAfter(deadline: time) { [weak self] in self?.expire() }
     }

@@ -1,4 +1,3 @@
-import Synchronization
 import Testing
 
 @testable import Errand
@@ -146,8 +145,8 @@ struct ReachabilitySourceTests {
             var ended = 0
         }
 
-        private let counts = Mutex(Counts())
-        private let listener = Mutex<Reachability.Report?>(nil)
+        private let counts = Lock(Counts())
+        private let listener = Lock<Reachability.Report?>(nil)
 
         func watch(_ report: @escaping Reachability.Report, works: Bool = true) -> Reachability.Stop? {
             counts.withLock { $0.begun += 1 }
@@ -197,7 +196,7 @@ struct ReachabilitySourceTests {
     }
 
     @Test func `A source that cannot start is started again at each use`() {
-        let works = Mutex(false)
+        let works = Lock(false)
         let reachability = Reachability { [source] report in
             source.watch(report, works: works.withLock { $0 })
         }

@@ -1,6 +1,5 @@
 import ErrandTesting
 import Foundation
-import Synchronization
 import Testing
 import TestSupport
 
@@ -165,7 +164,7 @@ struct ErrandTestingTests {
 
     @Test func `Progress is reported when a body has been transferred`() async throws {
         let network = ScriptedTransport { _ in HTTPResponse(status: 200, body: Data("body".utf8)) }
-        let reports = Mutex<[TransferProgress]>([])
+        let reports = Lock<[TransferProgress]>([])
         let request = HTTPRequest(.post, URL("http://shop.test/"), body: .data(Data("up".utf8)))
         _ = try await network.send(request) { report in reports.withLock { $0.append(report) } }
         #expect(
@@ -179,7 +178,7 @@ struct ErrandTestingTests {
     @Test func `A file or stream is read before the script responds, and a fault of it is the ending`() async throws {
         let folder = try TemporaryFolder()
         let network = ScriptedTransport { _ in .status(200) }
-        let reports = Mutex<[TransferProgress]>([])
+        let reports = Lock<[TransferProgress]>([])
         let chunks: @Sendable () -> AsyncStream<Data> = {
             AsyncStream {
                 $0.yield(Data("stream".utf8))

@@ -1,4 +1,3 @@
-import Synchronization
 import TestSupport
 import Testing
 
@@ -27,7 +26,7 @@ struct HangLimitTests {
 
     @Test func `A wait that ignores its cancellation is an issue, and the test is abandoned`() async throws {
         let latch = Latch()
-        let abandoned = Mutex("")
+        let abandoned = Lock("")
         try await withKnownIssue {
             let limit = HangLimit(beats: 1) { name in
                 abandoned.withLock { $0 = name }

@@ -2,7 +2,6 @@
 @testable import ErrandTestSupport
 import FixtureServer
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -29,7 +28,7 @@ struct SystemTransportTests {
 /// Records requests and sends them through the platform's transport.
 private final class NotingTransport: HTTPTransport {
     private let network = SystemTransport()
-    private let noted = Mutex<[String]>([])
+    private let noted = Lock<[String]>([])
 
     var paths: [String] { noted.withLock { $0 } }
 

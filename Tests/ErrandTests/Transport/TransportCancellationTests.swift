@@ -2,7 +2,6 @@
 @testable import ErrandTestSupport
 import FixtureServer
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -195,7 +194,7 @@ private final class CancellationScene: Sendable {
     let server: FixtureServer
     let file: TemporaryFile
     private let point: CancellationPoint
-    private let reports = Mutex(0)
+    private let reports = Lock(0)
     private let (moved, move) = AsyncStream<Void>.makeStream()
 
     init(_ point: CancellationPoint) throws {

@@ -1,7 +1,6 @@
 import Errand
 import FixtureServer
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -11,9 +10,9 @@ import Testing
 struct TransportEventTests {
     /// Records events as text.
     private final class Recorder: Sendable {
-        private let texts = Mutex<[String]>([])
-        private let isClosed = Mutex(false)
-        private let lateCount = Mutex(0)
+        private let texts = Lock<[String]>([])
+        private let isClosed = Lock(false)
+        private let lateCount = Lock(0)
         let sent = Gate()
 
         var events: [String] { texts.withLock(\.self) }

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// The body of a page as JSON, which is parsed at most once for all that a strategy reads in it.
 final class PageJSON: Sendable {
@@ -7,7 +6,7 @@ final class PageJSON: Sendable {
 
     private let body: Data
     private let parse: Parser
-    private let parsed = Mutex<Result<JSONValue, any Error>?>(nil)
+    private let parsed = Lock<Result<JSONValue, any Error>?>(nil)
 
     init(_ body: Data, parse: @escaping Parser = { try JSONValue(json: $0) }) {
         self.body = body
@@ -23,7 +22,7 @@ final class PageJSON: Sendable {
 
     /// The parsed body takes more memory than the page.
     func discard() {
-        parsed.take { state in
+        parsed.withLock { state in
             defer { state = nil }
             return state
         }

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// The bytes of a body stream between the task that reads the sequence and the thread that sends them.
 ///
@@ -14,7 +13,7 @@ final class HTTPBodyFeed: Sendable {
         var reading: Task<Void, Never>?
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// The owner calls ``cancel()`` when it needs no more bytes.
     init(_ stream: HTTPBody.Stream) {
@@ -36,7 +35,7 @@ final class HTTPBodyFeed: Sendable {
         into buffer: UnsafeMutableRawBufferPointer,
         ready: @escaping @Sendable () -> Void
     ) throws(TransportError) -> Int? {
-        let (count, former) = state.take { state in
+        let (count, former) = state.withLock { state in
             let former = state
             let count = state.chunk.copyBytes(to: buffer)
             state.chunk = count < state.chunk.count ? state.chunk.dropFirst(count) : Data()
@@ -52,7 +51,7 @@ final class HTTPBodyFeed: Sendable {
 
     /// Calls no code of the app before it returns.
     func cancel() {
-        let former = state.take { state in
+        let former = state.withLock { state in
             let former = state
             (state.chunk, state.ready, state.producer, state.isCancelled) = (Data(), nil, nil, true)
             return former
@@ -67,7 +66,7 @@ final class HTTPBodyFeed: Sendable {
 
     /// Waits until the element is read.
     private func put(_ chunk: Data) async throws {
-        let ready = state.take { state -> (@Sendable () -> Void)? in
+        let ready = state.withLock { state -> (@Sendable () -> Void)? in
             guard !state.isCancelled else { return nil }
             state.chunk = chunk
             return exchange(&state.ready, with: nil)
@@ -80,7 +79,7 @@ final class HTTPBodyFeed: Sendable {
                 return nil
             }
         } remove: {
-            state.take { exchange(&$0.producer, with: nil) }
+            state.withLock { exchange(&$0.producer, with: nil) }
         }
         // The state is cancelled before the task.
         if state.withLock(\.isCancelled) { throw CancellationError() }
@@ -88,7 +87,7 @@ final class HTTPBodyFeed: Sendable {
     }
 
     private func finish(_ end: Result<Void, TransportError>) {
-        let ready = state.take { state in
+        let ready = state.withLock { state in
             state.end = end
             return exchange(&state.ready, with: nil)
         }

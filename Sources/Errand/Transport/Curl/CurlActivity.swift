@@ -12,7 +12,7 @@ final class CurlActivity: Sendable {
     private let isWatched = Atomic(false)
     private let cuts = Atomic(0)
     /// `nil` before the first turn.
-    private let clock = Mutex<clockid_t?>(nil)
+    private let clock = Lock<clockid_t?>(nil)
 
     init(_ sockets: CurlSockets) {
         self.sockets = sockets

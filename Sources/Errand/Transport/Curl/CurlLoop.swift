@@ -1,6 +1,5 @@
 #if os(Linux)
 import Foundation
-import Synchronization
 
 /// The thread that runs all transfers of one transport.
 // Other threads use only `inbox` and the wake-up of `multi`; everything else is used only on the loop's thread.
@@ -17,7 +16,7 @@ final class CurlLoop: @unchecked Sendable {
 
     private static let hostLimit = 1_000
 
-    private let inbox = Mutex(Inbox())
+    private let inbox = Lock(Inbox())
     private let multi: CurlMulti
     private let settings: CurlSettings
     private var hosts: [String: CurlHost] = [:]
@@ -105,7 +104,7 @@ final class CurlLoop: @unchecked Sendable {
     }
 
     private func processInbox() -> Bool {
-        let work = inbox.take { exchange(&$0, with: Inbox()) }
+        let work = inbox.withLock { exchange(&$0, with: Inbox()) }
         guard !work.isStopping else { return false }
         CurlLibrary.performWork {
             work.submitted.forEach(start)
@@ -125,7 +124,7 @@ final class CurlLoop: @unchecked Sendable {
     /// Only where libcurl has ended the transfer: the others have had no opportunity to receive what has arrived for them.
     private func endOverdue() {
         cutSockets = turn.activity.cutSockets
-        inbox.take { exchange(&$0.cancelled, with: []) }.forEach(endCancelled)
+        inbox.withLock { exchange(&$0.cancelled, with: []) }.forEach(endCancelled)
         collectFinished(inCutTurn: true)
     }
 

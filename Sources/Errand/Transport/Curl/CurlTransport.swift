@@ -1,5 +1,4 @@
 #if os(Linux)
-import Synchronization
 
 /// The transport of Linux: the libcurl that is already loaded in the process, on one thread.
 ///
@@ -24,7 +23,7 @@ package final class CurlTransport: HTTPTransport {
     package let capacity: TransportCapacity
     private let settings: CurlSettings
     /// Made for the first request.
-    private let loop = Mutex<CurlLoop?>(nil)
+    private let loop = Lock<CurlLoop?>(nil)
 
     /// Requests fail with ``TransportError/Kind/cannotConnect`` while the process has no descriptors or memory for libcurl.
     ///

@@ -1,6 +1,5 @@
 #if os(Linux)
 import Foundation
-import Synchronization
 
 /// The thread that makes libcurl return when a server does not let it.
 ///
@@ -16,7 +15,7 @@ final class CurlWatchdog: Sendable {
     /// In microseconds.
     private static let interval: UInt32 = 100_000
 
-    private let loops = Mutex<[CurlWatch]>([])
+    private let loops = Lock<[CurlWatch]>([])
     private let wakeUp = DispatchSemaphore(value: 0)
 
     private init() {
@@ -43,7 +42,7 @@ final class CurlWatchdog: Sendable {
 
     private func checkLoops() -> Bool {
         let forgotten = loops.withLock(\.self).filter { !$0.check() }
-        return loops.take { loops in
+        return loops.withLock { loops in
             loops.removeAll { loop in forgotten.contains { $0 === loop } }
             return !loops.isEmpty
         }

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// A body of which a part is in temporary files, which are removed with this value: its streams on Linux, and the whole body on
 /// Apple's platforms.
@@ -100,7 +99,7 @@ struct StoredBody: ~Copyable {
 
 /// Whether there are bytes to store, and whether the deadlines allow to wait for them.
 final class StoringProgress: Sendable {
-    private let failure = Mutex<TransportError?>(nil)
+    private let failure = Lock<TransportError?>(nil)
     private let timer: ExchangeTimer
     private let signals: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// What the evaluations of certificates have shown: the hosts that a transport has refused, and the pinned keys that a server
 /// has had.
@@ -11,10 +10,10 @@ final class TrustRecord: Sendable {
     /// The lists of keys of which a server has had one.
     ///
     /// Hosts with the same list may share a connection, whose certificate is evaluated for one of them.
-    private static let acceptedKeys = Mutex<Set<[String]>>([])
+    private static let acceptedKeys = Lock<Set<[String]>>([])
 
     private let pinnedKeys: PinnedKeys
-    private let refusals = Mutex<[HostName: TransportError]>([:])
+    private let refusals = Lock<[HostName: TransportError]>([:])
 
     init(_ pinnedKeys: PinnedKeys = PinnedKeys()) {
         self.pinnedKeys = pinnedKeys
@@ -24,18 +23,18 @@ final class TrustRecord: Sendable {
     func accept(_ host: HostName) {
         let keys = pinnedKeys.keys(for: host)
         if !keys.isEmpty { Self.acceptedKeys.withLock { _ = $0.insert(keys) } }
-        _ = refusals.take { $0.removeValue(forKey: host) }
+        _ = refusals.withLock { $0.removeValue(forKey: host) }
     }
 
     func refuse(_ host: HostName, for error: TransportError) {
-        _ = refusals.take { $0.updateValue(error, forKey: host) }
+        _ = refusals.withLock { $0.updateValue(error, forKey: host) }
     }
 
     /// Returns why the last certificate of the server of `url` was refused; `nil` when none was, or another one was accepted
     /// since.
     func refusal(of url: URL) -> TransportError? {
         guard let host = HostName(url) else { return nil }
-        return refusals.take { $0[host] }
+        return refusals.withLock { $0[host] }
     }
 
     /// Checks, for the response of the server of `url`, that a key which is pinned for it was accepted.

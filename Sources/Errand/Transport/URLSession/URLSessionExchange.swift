@@ -1,6 +1,5 @@
 import Dispatch
 import Foundation
-import Synchronization
 
 /// The two serial queues of a transport.
 ///
@@ -25,12 +24,12 @@ final class URLSessionExchange: Sendable {
     private let queues: URLSessionQueues
     private let timer: ExchangeTimer
     private let clock: ExchangeClock
-    private let state: Mutex<URLSessionExchangeState>
+    private let state: Lock<URLSessionExchangeState>
     /// Reads the request's body; `nil` when the exchange has ended.
-    private let body: Mutex<HTTPBodyReader?>
+    private let body: Lock<HTTPBodyReader?>
     /// Stores the response's body; used on the queue of the callbacks, and after the end on another one, so that no other thread
     /// waits for a disk.
-    private let writer = Mutex<HTTPBodyWriter?>(nil)
+    private let writer = Lock<HTTPBodyWriter?>(nil)
 
     /// Measures the body and starts the deadlines.
     ///
@@ -42,13 +41,13 @@ final class URLSessionExchange: Sendable {
         clock: ExchangeClock
     ) throws(TransportError) {
         self.clock = clock
-        state = Mutex(URLSessionExchangeState(request, clock))
+        state = Lock(URLSessionExchangeState(request, clock))
         self.request = request
         self.progress = progress
         self.queues = queues
         let reader = try HTTPBodyReader(request.body)
         bodyBytes = reader.totalBytes ?? 0
-        body = Mutex(reader)
+        body = Lock(reader)
         timer = ExchangeTimer(ExchangeDeadlines(request))
         timer.start { [weak self] error in self?.fail(error) }
     }
@@ -187,7 +186,7 @@ final class URLSessionExchange: Sendable {
     private func end(
         _ decide: (inout URLSessionExchangeState) -> URLSessionExchangeState.Outcome
     ) -> URLSessionExchangeState.Ending? {
-        guard let ending = state.take({ $0.end(outcome: decide) }) else { return nil }
+        guard let ending = state.withLock({ $0.end(outcome: decide) }) else { return nil }
         timer.stop()
         queues.callbacks.async {
             // Before the caller is resumed, and not by the session: a session may keep the body of a task that was cancelled. Waits

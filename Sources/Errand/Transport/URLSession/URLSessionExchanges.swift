@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 #if canImport(FoundationNetworking)
 import FoundationNetworking
@@ -12,7 +11,7 @@ import FoundationNetworking
 final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
     let queues: URLSessionQueues
     let challenges: URLSessionChallenges
-    private let exchanges = Mutex<[ObjectIdentifier: URLSessionExchange]>([:])
+    private let exchanges = Lock<[ObjectIdentifier: URLSessionExchange]>([:])
 
     init(_ queues: URLSessionQueues, challenges: URLSessionChallenges) {
         self.queues = queues
@@ -33,7 +32,7 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
 
     /// Returns the exchange of a task that has not ended.
     func exchange(of task: URLSessionTask) -> URLSessionExchange? {
-        exchanges.take { $0[ObjectIdentifier(task)] }
+        exchanges.withLock { $0[ObjectIdentifier(task)] }
     }
 
     func urlSession(
@@ -57,7 +56,7 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        let ended = exchanges.take { $0.removeValue(forKey: ObjectIdentifier(task)) }
+        let ended = exchanges.withLock { $0.removeValue(forKey: ObjectIdentifier(task)) }
         guard let exchange = ended else { return }
         if error == nil { exchange.receiveIfMissing(task.response, checkedBy: challenges.record) }
         exchange.complete(error.map { self.error($0 as NSError, of: exchange.request) })

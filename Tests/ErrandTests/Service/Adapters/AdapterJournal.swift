@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 @testable import Errand
 @testable import ErrandTestSupport
@@ -21,7 +20,7 @@ final class AdapterJournal: Sendable {
         let environment: APIEnvironment?
     }
 
-    private let all = Mutex<[Call]>([])
+    private let all = Lock<[Call]>([])
 
     var calls: [Call] { all.withLock { $0 } }
     var names: [String] { calls.map(\.name) }

@@ -1,6 +1,5 @@
 import ErrandTesting
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -14,7 +13,7 @@ struct FailureAdapterTests {
 
     /// What adapters have seen, in order.
     private final class Seen: Sendable {
-        private let lines = Mutex<[String]>([])
+        private let lines = Lock<[String]>([])
         var all: [String] { lines.withLock(\.self) }
 
         func note(_ error: APIError, _ context: AdapterContext) {
@@ -125,7 +124,7 @@ struct FailureAdapterTests {
     }
 
     @Test func `Those of a request follow those of its service, and a plain call has them too`() async throws {
-        let order = Mutex<[String]>([])
+        let order = Lock<[String]>([])
         func noting(_ name: String) -> Adapter<APIError> { Adapter { _, _ in order.withLock { $0.append(name) } } }
         let proxy = proxy(ScriptedTransport { _ in throw TransportError(.badResponse, "no HTTP") }, [noting("service")])
         _ = await failure(proxy, APIRequestOptions(adapters: Adapters(failure: [noting("request")])))

@@ -1,7 +1,6 @@
 import ErrandTesting
 import FixtureServer
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -35,7 +34,7 @@ struct BodyStreamTests {
         let server = try FixtureServer.start { _ in .status(200) }
         let bytes = chunks.reduce(Data(), +)
         let body = HTTPBody.stream(length: Int64(bytes.count)) { sequence(chunks) }
-        let reports = Mutex<[TransferProgress]>([])
+        let reports = Lock<[TransferProgress]>([])
         _ = try await kind.send(HTTPRequest(.post, to: server, body: body)) { report in
             reports.withLock { if report.direction == .upload { $0.append(report) } }
         }
@@ -133,9 +132,9 @@ struct BodyStreamTests {
     @Test("an element is requested when the one before is sent")
     func backPressure() async throws {
         let server = try FixtureServer.start { _ in .status(200) }
-        let made = Mutex(0)
-        let sent = Mutex(0)
-        let lead = Mutex(0)
+        let made = Lock(0)
+        let sent = Lock(0)
+        let lead = Lock(0)
         let body = HTTPBody.stream {
             AsyncStream<Data> {
                 let ahead = made.withLock { $0 } - sent.withLock { $0 }
@@ -204,7 +203,7 @@ struct BodyStreamTests {
 
     @Test("each send reads a new sequence", arguments: TransportKind.allCases)
     @MainActor func replay(kind: TransportKind) async throws {
-        let responses = Mutex([503, 401, 307, 200])
+        let responses = Lock([503, 401, 307, 200])
         let server = try FixtureServer.start { request in
             switch responses.withLock({ $0.removeFirst() }) {
             case 307: .status(307, headers: ["Location": "/moved"])

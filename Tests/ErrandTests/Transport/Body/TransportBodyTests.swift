@@ -2,7 +2,6 @@
 @testable import ErrandTestSupport
 import FixtureServer
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -171,7 +170,7 @@ struct TransportBodyTests {
     @Test("progress increases up to the total and ends before the response", arguments: TransportKind.allCases)
     func progress(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in .stream(.counting(500_000)) }
-        let reports = Mutex<[TransferProgress]>([])
+        let reports = Lock<[TransferProgress]>([])
         let request = HTTPRequest(.put, to: server, body: .data(Data(count: 1_000_000)))
         _ = try await kind.send(request) { report in reports.withLock { $0.append(report) } }
         let all = reports.withLock { $0 }

@@ -1,7 +1,6 @@
 #if os(Linux)
 import FixtureServer
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 

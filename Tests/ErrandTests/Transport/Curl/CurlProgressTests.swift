@@ -1,7 +1,6 @@
 #if os(Linux)
 import FixtureServer
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -12,7 +11,7 @@ import Testing
 struct CurlProgressTests {
     /// Records progress.
     private final class Record: Sendable {
-        private let reports = Mutex<[TransferProgress]>([])
+        private let reports = Lock<[TransferProgress]>([])
 
         var handler: TransferProgress.Handler {
             { [self] report in reports.withLock { $0.append(report) } }
@@ -78,7 +77,7 @@ struct CurlProgressTests {
         let endless = Response(status: 200, steps: [.repeatForever(Array(repeating: 42, count: 1_000), every: .zero)])
         let server = try FixtureServer.start { _ in endless }
         let (moves, mover) = AsyncStream.makeStream(of: Void.self)
-        let isOver = Mutex(false)
+        let isOver = Lock(false)
         var request = HTTPRequest(.get, server.url("/"))
         request.limits.bodyBytes = .max
         let download = request

@@ -1,7 +1,6 @@
 #if os(Linux)
 import FixtureServer
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -115,7 +114,7 @@ struct CurlProxyTests {
 private final class SilentSOCKSServer: Sendable {
     let port: UInt16
     private let listener: Int32
-    private let state = Mutex((hasRequest: false, isClosed: false))
+    private let state = Lock((hasRequest: false, isClosed: false))
 
     init() throws {
         (listener, port) = try HTTP2Server.listen()

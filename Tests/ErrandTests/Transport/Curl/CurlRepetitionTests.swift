@@ -1,6 +1,5 @@
 #if os(Linux)
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -42,7 +41,7 @@ struct CurlRepetitionTests {
     /// A server that applies `action` to the first requests with each body that begins with "order", and responds to the later
     /// ones.
     private func server(_ action: HTTP2Server.Action, count: Int = 1) throws -> HTTP2Server {
-        let counts = Mutex([String: Int]())
+        let counts = Lock([String: Int]())
         return try HTTP2Server(authority) { request in
             let turn = counts.withLock { counts in
                 defer { counts[request.text, default: 0] += 1 }
@@ -130,7 +129,7 @@ struct CurlRepetitionTests {
     }
 
     @Test(.fault(11)) func `Many refused, lost and served requests send no POST twice`() async throws {
-        let random = Mutex(SplitMix(seed: 11))
+        let random = Lock(SplitMix(seed: 11))
         let server = try HTTP2Server(authority) { _ in
             random.withLock {
                 $0.pick([.response("ok"), .response("ok"), .response("ok"), .refusal, .departure, .close])

@@ -1,7 +1,6 @@
 #if os(Linux)
 import FixtureServer
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -22,7 +21,7 @@ struct CurlTunnelTests {
         _ transport: CurlTransport,
         body: HTTPBody = .empty
     ) async -> (TransportError.Kind?, [String]) {
-        let events = Mutex<[String]>([])
+        let events = Lock<[String]>([])
         var request = HTTPRequest(body.isEmpty ? .get : .post, url, body: body)
         request.timeout = .milliseconds(500)
         request.observer = { event in
@@ -103,7 +102,7 @@ struct CurlTunnelTests {
 private final class TunnelProxy: Sendable {
     private let listener: Int32
     private let port: UInt16
-    private let tunnels = Mutex(0)
+    private let tunnels = Lock(0)
 
     init(to target: UInt16) throws {
         (listener, port) = try HTTP2Server.listen()

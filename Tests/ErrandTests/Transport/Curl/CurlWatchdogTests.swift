@@ -1,6 +1,5 @@
 #if os(Linux)
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 

@@ -1,6 +1,5 @@
 import FixtureServer
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -45,7 +44,7 @@ struct MalformedResponseTests {
             let server = try FixtureServer.start { _ in
                 .script(.write(head + Array("X-Last: 1\r\nContent-Length: 2\r\n\r\nok".utf8)), .close)
             }
-            let names = Mutex<[String]>([])
+            let names = Lock<[String]>([])
             var request = HTTPRequest(to: server)
             request.observer = { event in
                 if case .head(_, let headers) = event { names.withLock { $0 += headers.map(\.name) } }
@@ -125,7 +124,7 @@ struct DamagedHeadTests {
 
     @Test(arguments: 0..<6)
     func `No response of a server is reported as an invalid request`(seed: UInt64) async throws {
-        let random = Mutex(SplitMix(seed: seed))
+        let random = Lock(SplitMix(seed: seed))
         let server = try FixtureServer.start { _ in
             .script(.write(random.withLock { Self.damaged(&$0) }), .close)
         }

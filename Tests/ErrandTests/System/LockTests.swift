@@ -1,12 +1,12 @@
 // Exit tests need child processes.
 #if os(macOS) || os(Linux)
-import Synchronization
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("A value taken from a lock is released outside the lock", .timeLimit(.minutes(10)))
-struct MutexTakeTests {
+struct LockTests {
     /// Two values, of which a caller may use one or none.
     private struct Pair: Sendable {
         var first: DeinitObserver?
@@ -14,7 +14,7 @@ struct MutexTakeTests {
     }
 
     private final class PairOwner: Sendable {
-        let pair = Mutex(Pair())
+        let pair = Lock(Pair())
 
         func fill() {
             let asking = { DeinitObserver { [weak self] in _ = self?.isEmpty } }
@@ -28,7 +28,7 @@ struct MutexTakeTests {
         await #expect(processExitsWith: .success) {
             let guarding = PairOwner()
             guarding.fill()
-            guarding.pair.take { exchange(&$0.first, with: nil) }
+            guarding.pair.withLock { exchange(&$0.first, with: nil) }
             #expect(guarding.isEmpty)
         }
     }
@@ -37,7 +37,7 @@ struct MutexTakeTests {
         await #expect(processExitsWith: .success) {
             let guarding = PairOwner()
             guarding.fill()
-            let second = guarding.pair.take { exchange(&$0, with: Pair()) }.second
+            let second = guarding.pair.withLock { exchange(&$0, with: Pair()) }.second
             #expect(second != nil)
         }
     }
