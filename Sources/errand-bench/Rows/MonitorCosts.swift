@@ -7,8 +7,11 @@ import Synchronization
 /// No build is without the places of the monitors, so `off_us` shows what these cost only when it is compared with that of
 /// another build, in turns.
 @MainActor struct MonitorCosts: Workload {
-    /// How many turns have the median of a whole measurement; `--quick` only shows that the row works.
-    private static func rounds(of loads: Order) -> Int { loads.requests < 10_000 ? 5 : 60 }
+    /// Whether the measurement only shows that the row works, as `--quick` does.
+    private static func isQuick(_ order: Order) -> Bool { order.requests < 10_000 }
+
+    /// How many turns have the median of a whole measurement.
+    private static func rounds(of loads: Order) -> Int { isQuick(loads) ? 2 : 60 }
 
     /// The monitors to measure, by the names of their fields.
     private let monitors: [(name: String, monitor: any APIMonitor)] = [
@@ -23,7 +26,7 @@ import Synchronization
         // The last events follow the last ending without a delay.
         costs.merge(["loads": Double(order.requests), "events": Double(counter.events)]) { $1 }
         costs["terminal"] = Double(counter.endings)
-        costs["leaks"] = Double(try SecretLeaks().count())
+        costs["leaks"] = Double(try SecretLeaks(planting: Self.isQuick(order) ? 1_000 : 10_000).count())
         return costs
     }
 

@@ -4,9 +4,14 @@ import ErrandTesting
 import Foundation
 import Synchronization
 
-/// 10,000 planted secrets, searched in everything that the library prints of requests and responses.
+/// Planted secrets, searched in everything that the library prints of requests and responses.
 struct SecretLeaks {
-    private let planted = PlantedSecrets()
+    private let planted: PlantedSecrets
+
+    /// Plants at least `count` secrets.
+    init(planting count: Int) {
+        planted = PlantedSecrets(count: count)
+    }
 
     /// Returns how many secrets are printed, by the log, cURL commands, an archive, a report, or descriptions.
     func count() throws -> Int {
