@@ -49,7 +49,7 @@ struct CookieEvictionTests {
     func limitsSitesAtRandom() {
         var random = SplitMix(seed: 91)
         let sites = ["one.example", "two.co.uk", "three.org", "10.0.0.1", "localhost"]
-        for number in 0..<(CookieProbe.runsSlowTests ? 3_000 : 1_500) {
+        for number in 0..<(CookieProbe.runsSlowTests ? 3_000 : 2_000) {
             let site = sites.randomElement(using: &random) ?? ""
             let isName = site.contains { $0.isLetter }
             let labels = isName ? (0..<Int.random(in: 0...5, using: &random)).map { _ in "h\(random.next() % 4)" } : []
