@@ -118,8 +118,10 @@ private final class MemberRequest: BaseAPIRequest, APIManager {
 /// No build is without the places of the adapters, so `none_us` shows what these cost only when it is compared with that of
 /// another build, in turns.
 @MainActor struct AdapterCosts: Workload {
-    nonisolated private static let rounds = 5
     private static let bytes = 2_048
+
+    /// How many turns of calls have the median of a cost; `--quick`, which has few calls, only shows that the row works.
+    nonisolated private static func rounds(of calls: Int) -> Int { calls < 5_000 ? 1 : 5 }
 
     func run(_ order: Order) async throws -> Measurement {
         let storm = try await KeyStorm().run(order)
@@ -191,7 +193,7 @@ private final class MemberRequest: BaseAPIRequest, APIManager {
         adapted.adapters.response = [Adapter { _, _ in }]
         let order = Order(requests: count, concurrency: 64)
         var (none, three): ([Double], [Double]) = ([], [])
-        for _ in 0..<Self.rounds {
+        for _ in 0..<Self.rounds(of: count) {
             none.append(try await ScriptedLoads().run(order)[.cpuPerLoad] ?? .nan)
             three.append(try await ScriptedLoads(adapted).run(order)[.cpuPerLoad] ?? .nan)
         }
@@ -204,7 +206,7 @@ private final class MemberRequest: BaseAPIRequest, APIManager {
         _ work: @Sendable () async throws -> Void
     ) async throws -> Double {
         var costs: [Double] = []
-        for _ in 0..<Self.rounds {
+        for _ in 0..<Self.rounds(of: calls) {
             let meter = Meter()
             for _ in 0..<calls { try await work() }
             costs.append(meter.cpuSeconds / Double(calls))

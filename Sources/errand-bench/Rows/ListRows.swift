@@ -20,7 +20,8 @@ struct Paging: Workload {
     }
 
     private static let warmUp = 50
-    private static let rounds = 5
+    /// How often each page is measured; `--quick`, which has few pages, only shows that the row works.
+    private static func rounds(of pages: Int) -> Int { pages < 1_000 ? 2 : 5 }
 
     let proxy: APIProxy
 
@@ -60,7 +61,7 @@ struct Paging: Workload {
     private func times(_ pages: Int) async throws -> Measurement {
         _ = try await seconds(Self.warmUp, EverythingRequest(proxy: proxy))
         var (plain, identified) = ([[Double]](), [[Double]]())
-        for _ in 0..<Self.rounds {
+        for _ in 0..<Self.rounds(of: pages) {
             plain.append(try await seconds(pages, EverythingRequest(proxy: proxy)))
             identified.append(try await seconds(pages, IdentifiedRequest(proxy: proxy)))
         }

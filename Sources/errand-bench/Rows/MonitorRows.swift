@@ -9,8 +9,11 @@ import Synchronization
 /// No build is without the places of the monitors, so `off_us` shows what these cost only when it is compared with that of
 /// another build, in turns.
 @MainActor struct MonitorCosts: Workload {
-    /// How many turns have the median of a whole measurement; `--quick` only shows that the row works.
-    private static func rounds(of loads: Order) -> Int { loads.requests < 10_000 ? 5 : 60 }
+    /// Whether the measurement only shows that the row works, as `--quick` does.
+    private static func isQuick(_ order: Order) -> Bool { order.requests < 10_000 }
+
+    /// How many turns have the median of a whole measurement.
+    private static func rounds(of loads: Order) -> Int { isQuick(loads) ? 2 : 60 }
 
     /// The monitors to measure, by their fields.
     private let monitors: [(field: Field, monitor: any APIMonitor)] = [
@@ -25,7 +28,7 @@ import Synchronization
         // The last events follow the last ending without a delay.
         costs.merge([.loads: Double(order.requests), .events: Double(counter.events)]) { $1 }
         costs[.terminal] = Double(counter.endings)
-        costs[.leaks] = Double(try SecretLeaks().count())
+        costs[.leaks] = Double(try SecretLeaks(planting: Self.isQuick(order) ? 1_000 : 10_000).count())
         return costs
     }
 
@@ -66,9 +69,14 @@ private final class EventCounter: APIMonitor {
     }
 }
 
-/// 10,000 planted secrets, searched in everything that the library prints of requests and responses.
+/// Planted secrets, searched in everything that the library prints of requests and responses.
 struct SecretLeaks {
-    private let planted = PlantedSecrets()
+    private let planted: PlantedSecrets
+
+    /// Plants at least `count` secrets.
+    init(planting count: Int) {
+        planted = PlantedSecrets(count: count)
+    }
 
     /// Returns how many secrets are printed, by the log, cURL commands, an archive, a report, or descriptions.
     func count() throws -> Int {

@@ -6,6 +6,9 @@ import json
 import pathlib
 import sys
 
+# The format of IRIs, which no schema of HAR uses, takes more than a second to be imported.
+sys.modules["rfc3987_syntax"] = None
+
 from haralyzer import HarParser
 from hario_core.parse import parse
 from jsonschema import Draft6Validator

@@ -55,11 +55,17 @@ struct BrowserTests {
         return try JSONDecoder().decode(Found.self, from: Data(ending.output.utf8))
     }
 
-    @Test("A report has no console error, loads nothing, and fits the window in light, dark and on a phone")
+    @Test(
+        """
+        A report has no console error, loads nothing, and fits the window in light, dark and on a phone; exchanges, filters \
+        and details are found by role and accessible name, and operated with the keyboard
+        """
+    )
     func session() async throws {
         let session = Session()
         session.visitShop()
         let found = try await open(session.recorder, as: "session")
+        try expectAccessibility(found)
         #expect(found.problems == [])
         #expect(found.fits == Array(repeating: true, count: 6))
         // The page's own script and style.
@@ -69,11 +75,7 @@ struct BrowserTests {
         #expect(found.contrast.allSatisfy { $0.value >= 4.5 }, "\(found.contrast)")
     }
 
-    @Test("Exchanges, filters and details are found by role and accessible name, and operated with the keyboard")
-    func accessibility() async throws {
-        let session = Session()
-        session.visitShop()
-        let found = try await open(session.recorder, as: "session")
+    private func expectAccessibility(_ found: Found) throws {
         #expect(found.names("heading").contains("Exchanges"))
         for role in ["banner", "main", "search", "contentinfo"] { #expect(!found.names(role).isEmpty, "\(role)") }
         #expect(found.names("searchbox") == ["Filter"])

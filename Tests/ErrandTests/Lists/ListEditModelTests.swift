@@ -220,7 +220,7 @@ struct ListEditModelTests {
     }
 
     @Test(.fault(47), .fault(48))
-    func `in 1,000 random runs, and in 10,000 with slow tests`() async {
+    func `in 500 random runs, and in 10,000 with slow tests`() async {
         let server = EditingServer()
         let proxy = APIProxy(service: server.service, transport: server.transport)
         let seeds = UInt64(1)...(CookieProbe.runsSlowTests ? 10_000 : 500)

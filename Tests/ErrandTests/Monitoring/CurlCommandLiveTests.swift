@@ -112,14 +112,16 @@ struct CurlCommandLiveTests {
     func `The naughty strings arrive byte for byte in query, headers and body`() async throws {
         let texts: [String] = try SharedData.naughtyStrings.json("blns.json")
         #expect(texts.count == 515)
-        let requests = texts.map { text in
+        // A process of curl each; a shell reads all texts in the next test.
+        let sent = texts.enumerated().filter { CookieProbe.runsSlowTests || $0.offset.isMultiple(of: 3) }.map(\.element)
+        let requests = sent.map { text in
             let url = server.url("/?\(FormEncoding.serialize([(name: "v", value: text), (name: text, value: "1")]))")
             let isValue = !text.utf8.contains(where: \.isControlExceptTab)
             let headers: HTTPHeaders = ["X-Text": isValue ? text : nil, "Content-Type": "text/plain"]
             return HTTPRequest(.post, url, headers: headers, body: .data(Data(text.utf8)))
         }
         let received = try await expectEqual(requests)
-        for (text, request) in zip(texts, received) {
+        for (text, request) in zip(sent, received) {
             #expect(request.body == Array(text.utf8))
             #expect(request.queryItems.first.map { Array($0.value.utf8) } == Array(text.utf8))
         }

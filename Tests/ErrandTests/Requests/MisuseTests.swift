@@ -82,17 +82,18 @@ struct MisuseTests {
         #expect(verdict.succeeded, "\(verdict.output)")
     }
 
-    @Test(arguments: [
-        "Response must be Decodable off the main actor: declare a 'nonisolated struct' or a responseSerializer",
-        "main actor-isolated conformance of 'Model' to 'Decodable' cannot satisfy conformance requirement",
-        // A line of the documentation, which the compiler shows with its note.
-        "In a module with the default isolation `MainActor`, declare the items `nonisolated struct`.",
-    ])
-    func `The error for a model of the main actor says how to declare it`(_ standardError: String) async throws {
+    @Test func `The error for a model of the main actor says how to declare it`() async throws {
         let source = isolated.replacing("nonisolated struct Model", with: "struct Model")
         let verdict = try await TypeChecker.check(source, isolation: .mainActor)
         #expect(!verdict.succeeded)
-        #expect(verdict.output.contains(standardError), "\(verdict.output)")
+        for part in [
+            "Response must be Decodable off the main actor: declare a 'nonisolated struct' or a responseSerializer",
+            "main actor-isolated conformance of 'Model' to 'Decodable' cannot satisfy conformance requirement",
+            // A line of the documentation, which the compiler shows with its note.
+            "In a module with the default isolation `MainActor`, declare the items `nonisolated struct`.",
+        ] {
+            #expect(verdict.output.contains(part), "\(verdict.output)")
+        }
     }
 
     @Test(arguments: TypeChecker.Isolation.allCases)
@@ -126,11 +127,11 @@ struct MisuseTests {
 
     /// Requests without a class, and classes and lists that return `automatic`.
     private let typed = [
-        "let request = APIRequest<Model>(\"/model\")",
-        "let request = APIRequest<[Model]>(\"/models\", method: .post, params: [\"a\": 1])",
-        "let request = APIRequest<Model?>(\"/model\")",
-        "let request = APIRequest<PageModel<Model>>(\"/pages\")",
-        "let request = APIRequest<Model>(\"/model\", responseSerializer: .automatic)",
+        "let one = APIRequest<Model>(\"/model\")",
+        "let several = APIRequest<[Model]>(\"/models\", method: .post, params: [\"a\": 1])",
+        "let optional = APIRequest<Model?>(\"/model\")",
+        "let page = APIRequest<PageModel<Model>>(\"/pages\")",
+        "let automatic = APIRequest<Model>(\"/model\", responseSerializer: .automatic)",
         "let serializer = ResponseSerializer<[Model]>.automatic",
         """
         final class Right: BaseAPIRequest, APIManager {
@@ -146,27 +147,42 @@ struct MisuseTests {
         """,
     ]
 
-    @Test(arguments: 0..<8) func `No form of a request accepts a model of the main actor`(_ index: Int) async throws {
-        let model = "import Errand\nstruct Model: Decodable { let id: Int }\n"
-        let nonisolated = model.replacing("struct", with: "nonisolated struct") + typed[index]
-        let verdict = try await TypeChecker.check(nonisolated, isolation: .mainActor)
-        #expect(verdict.succeeded, "\(verdict.output)")
-        let wrong = try await TypeChecker.check(model + typed[index], isolation: .mainActor)
-        #expect(!wrong.succeeded)
-        let message = "main actor-isolated conformance of 'Model' to 'Decodable' cannot satisfy conformance requirement"
-        #expect(wrong.output.contains(message), "\(wrong.output)")
+    /// Type-checks all forms as one program; the errors in the lines of each form.
+    private func check(
+        _ model: String,
+        isolation: TypeChecker.Isolation = .nonisolated
+    ) async throws -> (verdict: TypeChecker.Verdict, errors: [String]) {
+        let head = "import Errand\n\(model)\n"
+        let verdict = try await TypeChecker.check(head + typed.joined(separator: "\n"), isolation: isolation)
+        var line = head.split(separator: "\n").count
+        let errors = typed.map { form in
+            let lines = line + 1...line + form.split(separator: "\n").count
+            line = lines.upperBound
+            return lines.map { verdict.errors(inLine: $0) }.joined()
+        }
+        return (verdict, errors)
     }
 
-    @Test(arguments: 0..<8) func `No form of a request accepts a type that is not Decodable`(_ index: Int) async throws
-    {
-        let source = "import Errand\nstruct Model: Sendable { let id: Int }\n" + typed[index]
-        let verdict = try await TypeChecker.check(source)
-        #expect(!verdict.succeeded)
+    @Test func `No form of a request accepts a model of the main actor`() async throws {
+        let model = "struct Model: Decodable { let id: Int }"
+        let right = try await check("nonisolated \(model)", isolation: .mainActor)
+        #expect(right.verdict.succeeded, "\(right.verdict.output)")
+        let wrong = try await check(model, isolation: .mainActor)
+        let message = "main actor-isolated conformance of 'Model' to 'Decodable' cannot satisfy conformance requirement"
+        for (form, errors) in zip(typed, wrong.errors) {
+            #expect(errors.contains(message), "\(form): \(wrong.verdict.output)")
+        }
+    }
+
+    @Test func `No form of a request accepts a type that is not Decodable`() async throws {
+        let (verdict, errors) = try await check("struct Model: Sendable { let id: Int }")
         let messages = [
             "Response must be Decodable off the main actor", "'Model' does not conform to protocol 'Decodable'",
         ]
-        #expect(messages.contains { verdict.output.contains($0) }, "\(verdict.output)")
-        if !typed[index].contains("PageModel") { #expect(verdict.output.contains(messages[0]), "\(verdict.output)") }
+        for (form, errors) in zip(typed, errors) {
+            #expect(messages.contains(where: errors.contains), "\(form): \(verdict.output)")
+            if !form.contains("PageModel") { #expect(errors.contains(messages[0]), "\(form): \(verdict.output)") }
+        }
     }
 
     @Test(arguments: TypeChecker.Isolation.allCases)

@@ -26,17 +26,19 @@ struct ReloginLiveTests {
         let gate = Gate()
         // No load is served before several have arrived.
         let shop = try GuardedShop(kind, refusal.served.preceded(by: .pass(gate)))
-        let requests = (0..<1_000).map { number in
+        // The other format of a refusal differs before loads wait for the login.
+        let count = refusal == .status || CookieProbe.runsSlowTests ? 1_000 : 200
+        let requests = (0..<count).map { number in
             screen.params = ["number": number]
             return load(shop)
         }
         #expect(await shop.server.waitForTotalRequests(4))
         gate.open()
-        #expect(await screen.endings(of: requests) == Array(repeating: .success, count: 1_000))
+        #expect(await screen.endings(of: requests) == Array(repeating: .success, count: count))
         #expect(shop.logins.count == 1)
         let replays = shop.goods.filter { $0.header("X-Token") == "t1" }
-        #expect(Set(replays.map(\.text)).count == 1_000, "each load is accepted")
-        #expect(replays.count == 1_000, "and none twice")
+        #expect(Set(replays.map(\.text)).count == count, "each load is accepted")
+        #expect(replays.count == count, "and none twice")
         let refused = shop.goods.filter { $0.header("X-Token") == "t0" }
         #expect(refused.count >= 4)
         #expect(Set(refused.map(\.text)).count == refused.count, "none is refused twice")

@@ -8,6 +8,12 @@ struct TypeChecker {
     struct Verdict {
         let succeeded: Bool
         let output: String
+
+        /// The errors of a line of the source.
+        func errors(inLine line: Int) -> String {
+            output.split(separator: "\n").filter { $0.contains("main.swift:\(line):") && $0.contains(": error: ") }
+                .joined(separator: "\n")
+        }
     }
 
     /// The isolation of declarations that name none.

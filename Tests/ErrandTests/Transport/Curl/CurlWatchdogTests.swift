@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("The watchdog of libcurl's loops", .timeLimit(.minutes(2)))
+@Suite("The watchdog of libcurl's loops", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CurlWatchdogTests {
     /// What the thread of a loop does inside one turn.
     enum Turn: CaseIterable {
