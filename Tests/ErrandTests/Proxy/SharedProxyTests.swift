@@ -69,7 +69,7 @@ struct SharedProxyTests {
     @Test func `A transport of the app sends instead of the platform's`() {
         let (configuration, network) = (SharedProxyConfiguration(), ScriptedTransport())
         #expect(Self.problem(configuration) { $0.customTransport = network } == nil)
-        #expect(configuration.use()?.transport as? ScriptedTransport === network)
+        #expect(configuration.use()?.customTransport as? ScriptedTransport === network)
     }
 
     @Test func `A configuration that is refused changes nothing`() {
