@@ -1,3 +1,4 @@
+import Errand
 import Foundation
 import Synchronization
 import TestSupport
@@ -6,8 +7,6 @@ import Testing
 @testable import FixtureServer
 
 #if THREAD_SANITIZER
-import Errand
-
 /// The lock that the thread sanitizer supports.
 private typealias Mutex = Errand.Mutex
 #endif

@@ -1,9 +1,8 @@
+import Errand
 import Foundation
 import Synchronization
 
 #if THREAD_SANITIZER
-import Errand
-
 /// The lock that the thread sanitizer supports.
 typealias Mutex = Errand.Mutex
 #endif

@@ -1,3 +1,4 @@
+import Errand
 import Synchronization
 
 /// The record of a server's requests and connections, and of the tests that wait for them.

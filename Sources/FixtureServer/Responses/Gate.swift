@@ -1,3 +1,4 @@
+import Errand
 import Synchronization
 
 /// An event that happens once: a test opens the gate for waiting responses, or a response opens it for waiting tests.

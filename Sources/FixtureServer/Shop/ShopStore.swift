@@ -1,3 +1,4 @@
+import Errand
 import Synchronization
 
 /// The mutable state of the shop: sessions, carts and the log.
