@@ -71,7 +71,7 @@ struct RepositoryTests {
     @Test(arguments: ["Sources", "Sources/Errand", "Tests"])
     func `Every folder is named`(_ parent: String) throws {
         let document = String(parent.prefix { $0 != "/" } + "/README.md")
-        let named = Self.paths(in: try TypeChecker.text(of: document)).map {
+        let named = Self.paths(in: try TypeChecker.text(of: document)).filter { $0.hasSuffix("/") }.map {
             Self.folder(of: document).appending(path: $0).standardizedFileURL.path
         }
         let url = TypeChecker.root.appending(path: parent)
