@@ -11,7 +11,7 @@ public struct URLRequest: Equatable, Hashable, Sendable {
         case reloadRevalidatingCacheData = 5
     }
 
-    public enum NetworkServiceType: UInt, Sendable { case `default`, voip, video, background, voice }
+    public enum NetworkServiceType: UInt, Sendable { case `default`, voip, video, background, voice, responsiveData }
 
     public init(
         url: URL,

@@ -10,7 +10,7 @@ struct ArticleTests {
         "Errand/Service/APIService.swift", "Errand/Service/Envelope.swift", "Errand/Service/ErrorMessages.swift",
         "Errand/Requests/BaseAPIRequest.swift", "Errand/Requests/BaseAPIRequest+Idle.swift",
         "Errand/Requests/APIManager.swift", "Errand/Lists/PageAPIRequest.swift", "Errand/Lists/ListEdit.swift",
-        "Errand/Proxy/APIProxyConfiguration.swift", "Errand/HTTP/Redactor.swift",
+        "Errand/Proxy/APIProxyConfiguration.swift", "Errand/Redaction/Redactor.swift",
         "ErrandTesting/ScriptedTransport.swift",
         "ErrandTesting/HTTPRequest+Content.swift", "ErrandTesting/HTTPResponse+Scripts.swift",
         "ErrandTesting/ManualClock.swift", "ErrandTesting/RequestRecorder.swift", "ErrandTesting/SharedProxy.swift",

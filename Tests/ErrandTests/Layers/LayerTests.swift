@@ -11,8 +11,8 @@ struct LayerTests {
     /// Monitoring is beside Service, because a service has monitors, whose events contain its errors and responses.
     private static let layers: [[String]] = [
         ["System"],
-        ["HTTP"],
-        ["Cache", "Cookies", "Transport"],
+        ["HTTP", "Redaction"],
+        ["Cookies", "Transport"],
         ["Coding", "Monitoring", "Service"],
         ["Proxy"],
         ["Delegates", "Lists", "Requests"],

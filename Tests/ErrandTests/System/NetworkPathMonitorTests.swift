@@ -97,17 +97,13 @@ struct NetworkChangeTests {
     @Test(.enabled(if: NetworkNamespace.hasFiles, "the files of the interfaces cannot be mounted here"))
     func `The kind is that of the interface with the default route`() async throws {
         let changes = [
-            """
-            ip link add v0 type veth peer name v1; ip link add b0 type bridge; ip link set v1 master b0
-            ip link set v1 up; ip link set v0 up; ip address add 192.0.2.1/24 dev v0
-            """,
-            // Before the address, which alone would change nothing.
+            "\(NetworkNamespace.cable); ip link add b0 type bridge; ip link set v1 master b0",
+            "ip link set v1 up; ip link set v0 up; ip address add 192.0.2.1/24 dev v0",
             "ip address add 198.51.100.1/24 dev b0; ip link set b0 up; ip route add default via 198.51.100.2 dev b0",
-            "ip route add default via 192.0.2.2 dev v0 metric 0; ip route del default via 198.51.100.2 dev b0",
+            "ip route del default",
         ]
-        let kinds = try await NetworkNamespace.kinds(after: changes)
-        let expected = ["reachable wired", "reachable other", "reachable wired"]
-        #expect(kinds.filter { $0.hasPrefix("reachable") } == expected)
+        let expected = ["unknown", "unreachable", "reachable wired", "reachable other", "reachable wired"]
+        #expect(try await NetworkNamespace.kinds(after: changes) == expected)
     }
 
     @Test func `Messages that the kernel dropped cause no missed change, and all others are read`() async throws {
