@@ -19,7 +19,7 @@ func errandTests(of folder: String? = nil, exclude: [String] = []) -> Target {
     .testTarget(
         name: "Errand\(folder ?? "")Tests",
         dependencies: [
-            "Errand", "ErrandSigning", "ErrandTesting", "ErrandTestSupport", "FixtureServer", "TestSupport",
+            "Errand", "ErrandSigning", "ErrandTesting", "ErrandTestSupport", "ErrandUI", "FixtureServer", "TestSupport",
         ] + programs("cookie-probe", "errand-bench"),
         path: "Tests/ErrandTests" + (folder.map { "/\($0)" } ?? ""),
         exclude: exclude,
@@ -32,12 +32,14 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Errand", targets: ["Errand"]),
+        .library(name: "ErrandUI", targets: ["ErrandUI"]),
         .library(name: "ErrandTesting", targets: ["ErrandTesting"]),
         .library(name: "ErrandSigning", targets: ["ErrandSigning"]),
         .library(name: "ErrandInspector", targets: ["ErrandInspector"]),
     ],
     targets: [
         .target(name: "Errand", dependencies: ["CurlRuntime"], swiftSettings: strict),
+        .target(name: "ErrandUI", dependencies: ["Errand"], swiftSettings: strict),
         .target(name: "ErrandTesting", dependencies: ["Errand"], swiftSettings: strict),
         .target(name: "CurlRuntime", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "ErrandSigning", dependencies: ["Errand", "CryptoRuntime"], swiftSettings: strict),

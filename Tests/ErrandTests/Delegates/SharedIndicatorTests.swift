@@ -2,6 +2,7 @@ import ErrandTesting
 import Testing
 
 @testable import Errand
+@testable import ErrandUI
 @testable import ErrandTestSupport
 
 @MainActor @Suite("Loads that share an indicator are counted")

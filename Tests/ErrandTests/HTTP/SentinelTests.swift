@@ -308,7 +308,7 @@ struct SentinelTests {
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         var names: Set<String> = []
-        for folder in ["Sources/Errand", "Sources/ErrandTesting"] {
+        for folder in ["Sources/Errand", "Sources/ErrandUI", "Sources/ErrandTesting"] {
             let files = FileManager.default.enumerator(
                 at: root.appending(path: folder),
                 includingPropertiesForKeys: nil

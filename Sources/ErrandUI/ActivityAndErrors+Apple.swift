@@ -1,4 +1,5 @@
 #if canImport(SwiftUI)
+public import Errand
 import Observation
 public import SwiftUI
 

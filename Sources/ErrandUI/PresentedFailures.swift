@@ -1,3 +1,5 @@
+import Errand
+
 /// The failed loads that alerts present one after the other; those with the same text are one failure.
 @MainActor struct PresentedFailures {
     /// What one alert presents.

@@ -1,4 +1,5 @@
 #if canImport(UIKit) && !os(watchOS)
+public import Errand
 public import UIKit
 
 // Untested.

@@ -1,4 +1,5 @@
 #if canImport(UIKit) && !os(watchOS)
+public import Errand
 public import UIKit
 
 /// Shows the errors of failed loads as alerts over a view controller, one at a time.
