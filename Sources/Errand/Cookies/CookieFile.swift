@@ -124,3 +124,189 @@ extension stat {
         return CookieTimestamp(microseconds: seconds * 1_000_000 + Int64(time.tv_nsec) / 1_000)
     }
 }
+
+/// The lock that processes and jars with the same file take turns with.
+struct CookieFileLock: Sendable {
+    /// A save takes about ten milliseconds.
+    private static let timeout = Duration.seconds(2)
+
+    let file: CookieFile
+
+    /// Creates the file's folder when it is missing; in a folder that other users may write, this throws.
+    func withLock<Result>(_ body: () throws(CookieFileError) -> Result) throws(CookieFileError) -> Result {
+        let lock = try acquire()
+        let result = try body()
+        _ = consume lock
+        return result
+    }
+
+    private func acquire() throws(CookieFileError) -> FileDescriptor {
+        try file.reporting(.cannotWrite) { () throws(SystemError) in try makeFolder(file.folder) }
+        try file.checkFolder()
+        if let lock = try file.reporting(.cannotWrite, lock) { return lock }
+        throw CookieFileError(.locked, file: file.url, reason: "another process holds the lock")
+    }
+
+    /// Creates the lock file, which is never removed; the system unlocks it when it is closed.
+    ///
+    /// Returns `nil` when another process still holds the lock after the timeout.
+    private func lock() throws(SystemError) -> FileDescriptor? {
+        let descriptor = try FileDescriptor(opening: file.lockPath, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
+        let end = ContinuousClock.now + Self.timeout
+        while flock(descriptor.number, LOCK_EX | LOCK_NB) != 0 {
+            guard errno == EWOULDBLOCK || errno == EINTR else { throw .last("flock") }
+            guard ContinuousClock.now < end else { return nil }
+            usleep(2_000)
+        }
+        return descriptor
+    }
+
+    private func makeFolder(_ path: String) throws(SystemError) {
+        guard FileIdentity(ofEntry: path) == nil else { return }
+        let parent = URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false)
+        if parent.utf8.count < path.utf8.count { try makeFolder(parent) }
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .last("mkdir") }
+    }
+}
+
+struct CookieFileSnapshot {
+    var contents = CookieFileFormat.Contents()
+    /// `nil` when there is no file, or a damaged one.
+    var checksum: UInt64?
+    var modified = CookieTimestamp.never
+    /// Only where cookies were found.
+    var damagedBytes: [UInt8]?
+
+    var isDamaged: Bool { contents.damage != nil }
+    var hasFile: Bool { checksum != nil || damagedBytes != nil }
+}
+
+/// Reads a cookie file, unless another user could have chosen its contents.
+struct CookieFileReader: Sendable {
+    private enum Entry {
+        case bytes([UInt8], modified: CookieTimestamp)
+        /// With the reason why it is not a cookie file; `nil` for nothing.
+        case unusable(String?)
+        /// Another user could have put it there.
+        case refused
+    }
+
+    let file: CookieFile
+    let capacity: Int
+    /// With room for comments.
+    private var maximumSize: Int { max(32 << 20, capacity * 12_000) }
+
+    /// Also removes the permissions of other users to read the file.
+    ///
+    /// A file with the checksum `known` is not parsed; cookies that other programs wrote were created at `date`.
+    func read(at date: Date, unlessChecksum known: UInt64? = nil) throws(CookieFileError) -> CookieFileSnapshot {
+        try file.checkFolder()
+        switch try file.reporting(.cannotRead, entry) {
+        case .refused: throw CookieFileError(.cannotRead, file: file.url, reason: "another user owns the file")
+        case .unusable(let reason): return CookieFileSnapshot(contents: .init(damage: reason))
+        case .bytes(let bytes, let modified):
+            let checksum = CookieFileFormat.checksum(bytes)
+            guard checksum != known else { return CookieFileSnapshot(checksum: known) }
+            let contents = CookieFileFormat.decode(bytes, limit: 2 * max(3_300, capacity), at: date)
+            let isDamaged = contents.damage != nil
+            return CookieFileSnapshot(
+                contents: contents,
+                checksum: isDamaged ? nil : checksum,
+                modified: modified,
+                damagedBytes: isDamaged && !contents.isEmpty ? bytes : nil
+            )
+        }
+    }
+
+    private func entry() throws(SystemError) -> Entry {
+        do throws(SystemError) {
+            // Without O_NONBLOCK, a pipe at the path would wait for a writer.
+            let descriptor = try FileDescriptor(opening: file.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+            let status = try descriptor.status()
+            guard status.st_mode & S_IFMT == S_IFREG else { return .unusable("it is not a file") }
+            let permissions = FilePermissions(status)
+            guard permissions.isOwnerTrusted else { return .refused }
+            guard !permissions.isWritableByOthers else { return .unusable("other users may write it") }
+            guard status.st_size <= maximumSize else { return .unusable("it is too large") }
+            if status.st_mode & 0o077 != 0 { try? descriptor.setMode(0o600) }
+            return .bytes(try descriptor.readAll(atMost: maximumSize), modified: status.modified)
+        } catch {
+            if error.number == ENOENT { return .unusable(nil) }
+            if error.number == ELOOP { return .unusable("it is a symbolic link") }
+            throw error
+        }
+    }
+}
+
+/// Writes a cookie file, and keeps damaged ones under another name.
+///
+/// The entry at the path is replaced by renaming a new file and never written to, so a symbolic link there is never
+/// followed.
+struct CookieFileWriter: Sendable {
+    let file: CookieFile
+
+    /// Only the owner may read the new file; changes nothing on failure.
+    func write(_ bytes: [UInt8]) throws(CookieFileError) { try write(bytes, to: file.path) }
+
+    func remove() { unlink(file.path) }
+
+    /// Whether an interrupted save has left its temporary file.
+    var hasTemporaryFile: Bool { FileIdentity(ofEntry: file.temporaryPath) != nil }
+
+    func removeTemporaryFile() { unlink(file.temporaryPath) }
+
+    private func write(_ bytes: [UInt8], to path: String) throws(CookieFileError) {
+        try file.reporting(.cannotWrite) { () throws(SystemError) in
+            try AtomicFile.replace(path, with: bytes, temporary: file.temporaryPath, folder: file.folder)
+        }
+    }
+}
+
+// MARK: Damaged files
+
+extension CookieFileWriter {
+    /// Keeps a damaged file under the first free `<name>.corrupt-N`, and returns the error to report.
+    ///
+    /// A file in which cookies were found is copied and stays at its path until a save replaces it, so that its cookies are
+    /// on the disk at any time. A file without cookies is renamed.
+    func setAside(_ snapshot: CookieFileSnapshot) throws(CookieFileError) -> CookieFileError {
+        let name = if let bytes = snapshot.damagedBytes { try copyAside(bytes) } else { try renameAside() }
+        return CookieFileError(
+            .setAside,
+            file: file.url,
+            reason: "\(snapshot.contents.damage ?? ""); it is now \(name)"
+        )
+    }
+
+    private func renameAside() throws(CookieFileError) -> String {
+        let (_, free) = try corruptNames()
+        try file.reporting(.cannotWrite) { () throws(SystemError) in
+            guard rename(file.path, file.folder + free) == 0 else { throw .last("rename") }
+        }
+        return free
+    }
+
+    private func copyAside(_ bytes: [UInt8]) throws(CookieFileError) -> String {
+        let (last, free) = try corruptNames()
+        // A process that was killed between the copy and the save has left the same copy.
+        if let last, isFile(at: file.folder + last, equalTo: bytes) { return last }
+        try write(bytes, to: file.folder + free)
+        return free
+    }
+
+    private func corruptNames() throws(CookieFileError) -> (last: String?, free: String) {
+        let names = (1...999).map(file.corruptName)
+        guard let free = names.firstIndex(where: { FileIdentity(ofEntry: file.folder + $0) == nil }) else {
+            throw CookieFileError(.cannotWrite, file: file.url, reason: "too many files were set aside")
+        }
+        return (free > 0 ? names[free - 1] : nil, names[free])
+    }
+
+    private func isFile(at path: String, equalTo bytes: [UInt8]) -> Bool {
+        guard let descriptor = try? FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
+            let status = try? descriptor.status(), status.st_mode & S_IFMT == S_IFREG,
+            Int(status.st_size) == bytes.count
+        else { return false }
+        return (try? descriptor.readAll(atMost: bytes.count)) == bytes
+    }
+}

@@ -253,6 +253,29 @@ extension CookieJar {
     }
 }
 
+extension CookieJar {
+    #if os(Linux)
+    /// XDG Base Directory Specification 0.8.
+    static var stateFolder: URL {
+        let folder = ProcessInfo.processInfo.environment["XDG_STATE_HOME"] ?? ""
+        guard folder.hasPrefix("/") else { return .homeDirectory.appending(path: ".local/state") }
+        return URL(filePath: folder, directoryHint: .isDirectory)
+    }
+    #else
+    /// The folder of the application's files, which the system does not remove.
+    ///
+    /// On tvOS, where an app can write only caches, the folder of these, which the system may empty while the app does not run.
+    /// Untested.
+    static var stateFolder: URL {
+        #if os(tvOS)
+        .cachesDirectory
+        #else
+        .applicationSupportDirectory
+        #endif
+    }
+    #endif
+}
+
 extension URL {
     /// Adds `name` before the extension; `/` in it is replaced by `-`.
     func beside(_ name: String) -> URL {

@@ -26,3 +26,49 @@ struct RepeatDetector {
         repeats = max(0, repeats - count)
     }
 }
+
+/// The positions at which a list has requested pages, including those of dropped pages.
+///
+/// Leads back to dropped pages, and recognizes a server that names a position again.
+struct VisitedPositions {
+    // The position before each one.
+    private var previous: [PagePosition: PagePosition?] = [:]
+    /// Whether edits have moved the pages, to positions that have not been visited.
+    private(set) var haveMoved = false
+
+    init() {}
+
+    /// Has the positions up to `position` to which `others` leads back.
+    init(upTo position: PagePosition?, in others: VisitedPositions) {
+        haveMoved = others.haveMoved
+        var position = position
+        while let known = position, previous[known] == nil, let before = others.previous[known] {
+            previous[known] = before
+            position = before
+        }
+    }
+
+    func contains(_ position: PagePosition) -> Bool { previous[position] != nil }
+
+    func position(before position: PagePosition) -> PagePosition? { previous[position] ?? nil }
+
+    /// A position that is requested again after itself keeps the position before it.
+    mutating func insert(_ position: PagePosition, after before: PagePosition?) {
+        previous[position] = .some(before == position ? self.position(before: position) : before)
+    }
+
+    mutating func remove(_ position: PagePosition) {
+        previous[position] = nil
+    }
+
+    /// Edits have moved the pages.
+    mutating func removeAllMoved() {
+        previous = [:]
+        haveMoved = true
+    }
+
+    mutating func removeAll(before position: PagePosition) {
+        var known = self.position(before: position)
+        while let position = known { known = previous.removeValue(forKey: position) ?? nil }
+    }
+}

