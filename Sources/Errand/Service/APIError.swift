@@ -52,7 +52,7 @@ public struct APIError: Error, Sendable {
 
     /// The HTTP status of the response; `nil` if none was received.
     public var status: Int? { response?.status }
-    /// The times at which the phases of the last request began and ended; `nil` if nothing was sent or measured.
+    /// The durations of the phases of the last request; `nil` if nothing was sent or measured.
     public var timings: ExchangeTimings? { response?.timings ?? (underlying as? TransportError)?.timings }
 
     /// The text names the origins, because nothing is wrong with a connection.

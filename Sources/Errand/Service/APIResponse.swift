@@ -44,8 +44,7 @@ public struct APIResponse: Sendable {
     public var redirects: [URL] { contents.redirects }
     /// The time from sending to the last byte of the response, redirects included.
     public var duration: Duration { contents.duration }
-    /// The times at which the phases of the last request began and ended, without earlier redirects; `nil` if the transport
-    /// measures none.
+    /// The durations of the phases of the last request, without earlier redirects; `nil` if the transport measures none.
     public internal(set) var timings: ExchangeTimings? {
         get { contents.timings }
         set { contents.timings = newValue }
