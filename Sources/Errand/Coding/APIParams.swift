@@ -41,8 +41,9 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
         layers = [.object(object)]
     }
 
-    /// The value that was set for a name; it replaces the object's member of this name. Setting `nil` removes the value that was
-    /// set.
+    /// The value that was set for a name; it replaces the object's member of this name.
+    ///
+    /// Setting `nil` removes the value that was set.
     public subscript(name: String) -> Value {
         get { members[name]?.value }
         set {

@@ -135,8 +135,9 @@ extension ResponseSerializer {
 }
 
 extension ResponseSerializer where Value: Decodable {
-    /// The serializer for the type of the value. The type is examined when a load begins, so this also works in generic request
-    /// classes.
+    /// The serializer for the type of the value.
+    ///
+    /// The type is examined when a load begins, so this also works in generic request classes.
     ///
     /// `String` is ``text``, `Data` is ``data``, and any other type (``JSONValue`` for JSON of unknown shape) is ``json``.
     public static var automatic: Self {
@@ -182,6 +183,7 @@ extension ResponseSerializer where Value: Decodable {
     }
 
     /// Returns a serializer that uses `decoder` instead of the service's decoder, inside the service's envelope if there is one.
+    ///
     /// The decoder also reads the code and message of a response whose status is refused.
     ///
     /// ```swift

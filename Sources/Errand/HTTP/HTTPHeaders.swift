@@ -9,8 +9,9 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
         self.fields = fields
     }
 
-    /// Creates headers from a literal, in the same order. A name may occur more than once; a name whose value is `nil` adds no
-    /// line.
+    /// Creates headers from a literal, in the same order.
+    ///
+    /// A name may occur more than once; a name whose value is `nil` adds no line.
     public init(dictionaryLiteral elements: (String, String?)...) {
         fields = elements.compactMap { name, value in value.map { HTTPField(name, $0) } }
     }

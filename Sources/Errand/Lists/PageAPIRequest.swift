@@ -1,7 +1,9 @@
 import Observation
 
-/// A request whose responses are pages of one list. Call ``APIManager/reload(params:indicator:message:)`` to load the first page,
-/// and ``APIManager/loadNextPage(indicator:message:)`` to load further pages.
+/// A request whose responses are pages of one list.
+///
+/// Call ``APIManager/reload(params:indicator:message:)`` to load the first page, and
+/// ``APIManager/loadNextPage(indicator:message:)`` to load further pages.
 ///
 /// The server may use another page size than the requested one; this causes no page to be skipped or loaded twice.
 ///
@@ -69,7 +71,7 @@ where Page.Item: Sendable {
     ///
     /// With an identity, an item that several pages contain is shown once, in the row where it appeared first.
     open var itemID: ItemID<Item>? { nil }
-    /// The maximum number of pages in the list, not counting pages without rows; at least 1. `nil`, the default, is no maximum.
+    /// The maximum number of pages in the list, not counting pages without rows, at least 1; `nil`, the default, is no maximum.
     ///
     /// When the maximum is reached, a page that adds rows on one side of the list removes a page on the other side. An item of a
     /// removed page may be added again.

@@ -42,7 +42,9 @@ extension APIManager where Self: PagedManager {
         refresh(.first, input: LoadInput(params), indicator: indicator, message: message)
     }
 
-    /// Loads all loaded pages again, one after the other. The new pages replace the list when the last one has been received.
+    /// Loads all loaded pages again, one after the other.
+    ///
+    /// The new pages replace the list when the last one has been received.
     ///
     /// Each page is requested at the position where the page before it now ends, so a change on the server causes neither a gap
     /// nor a repetition. Each page is a load, whose ending the delegate receives; ``PagedManager/refreshState`` is `.loading`

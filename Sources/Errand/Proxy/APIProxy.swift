@@ -3,7 +3,9 @@
 /// All members except ``errorPresenter`` may be called from any thread or actor. Each load ends exactly once.
 public final class APIProxy: Sendable {
     /// The proxy of requests that are created without another proxy and do not begin inside a ``ReloginHandler/relogin()`` for
-    /// another proxy. Its cookies persist in the application's own file.
+    /// another proxy.
+    ///
+    /// Its cookies persist in the application's own file.
     ///
     /// You can configure it before its first use; see ``configureShared(with:)``.
     public static var shared: APIProxy { replacement ?? standard }
@@ -36,7 +38,7 @@ public final class APIProxy: Sendable {
         var onError: (@Sendable (any Error) -> Void)?
     }
 
-    /// The state of the network path. Requests are sent in any state, unless ``APIRequestOptions/failsWhenUnreachable`` is true.
+    /// The state of the network path; requests are sent in any state, unless ``APIRequestOptions/failsWhenUnreachable`` is true.
     public let reachability: Reachability
     let loads = LoadTable()
     let queue: RequestQueue
@@ -79,7 +81,7 @@ public final class APIProxy: Sendable {
 
     deinit { endingPublisher.finish() }
 
-    /// The service of requests that name no service. If it is `nil`, the default, loads of such requests fail with
+    /// The service of requests that name no service; if it is `nil`, the default, loads of such requests fail with
     /// `invalidRequest`.
     ///
     /// Requests inside ``ReloginHandler/relogin()`` use the service whose login is renewed instead; see
@@ -198,8 +200,9 @@ public final class APIProxy: Sendable {
 
     // MARK: Sessions and cookies
 
-    /// Ends the session in the app, without notifying the server. Call this when the user signs out, and before another account
-    /// signs in.
+    /// Ends the session in the app, without notifying the server.
+    ///
+    /// Call this when the user signs out, and before another account signs in.
     ///
     /// Call this on the main actor. Immediately afterwards, before the main actor runs other code, remove the credentials that
     /// the service's common headers use. No load is sent in between, because all loads have ended and no other can begin.
@@ -250,8 +253,9 @@ public final class APIProxy: Sendable {
         return old
     }
 
-    /// The cookie jar for every request whose service has no ``APIService/cookies`` and whose environment has no name. Each named
-    /// ``APIEnvironment`` has a separate jar beside this one.
+    /// The cookie jar for every request whose service has no ``APIService/cookies`` and whose environment has no name.
+    ///
+    /// Each named ``APIEnvironment`` has a separate jar beside this one.
     public var cookies: CookieJar { state.withLock(\.cookies) }
 
     /// Receives errors that no load can report: problems with the files of the cookie jars in use; `nil` by default.

@@ -19,8 +19,10 @@ public struct APIRequestOptions: Sendable {
     /// The exchange takes the place of its first load in the queue, and is cancelled when its last load is cancelled. Each load
     /// keeps its own ID, deadline and ending.
     public var coalescesIdentical: Bool
-    /// Returns a key with which the server executes a load only once, even if it receives the request several times; for example
-    /// `{ UUID().uuidString }`. `nil`, the default, sends no key.
+    /// Returns a key with which the server executes a load only once, even if it receives the request several times; `nil`, the
+    /// default, sends no key.
+    ///
+    /// For example, set `{ UUID().uuidString }`.
     ///
     /// Called once for each load, on the main actor. Every attempt of a load sends the same key as `Idempotency-Key`. The key
     /// allows the retry policy to send a `POST` or `PATCH` again.

@@ -24,8 +24,9 @@ public import Foundation
 /// ``APIService/commonHeaders``, or set the closures of each environment in ``changes``. With one token for all environments, a
 /// load that is retried after a change of the environment would send the new environment's token to the origin of the old one.
 public struct APIEnvironment: Sendable {
-    /// The name that identifies the environment within its service. Empty for a service that was created with a base URL; such a
-    /// service uses the proxy's own cookie jar.
+    /// The name that identifies the environment within its service.
+    ///
+    /// Empty for a service that was created with a base URL; such a service uses the proxy's own cookie jar.
     public let name: String
     /// The URL, including its path, to which the paths of requests are appended.
     public var baseURL: URL

@@ -54,7 +54,7 @@ public struct APIService: Sendable {
     // Each load that waits has the service.
     @Boxed private var contents: Contents
 
-    /// The installation of the backend. You may change it at any time; loads that have begun keep their environment.
+    /// The installation of the backend, which you may change at any time; loads that have begun keep their environment.
     ///
     /// Reload lists after a change, because their items are from the old environment.
     public var environment: APIEnvironment {
@@ -115,8 +115,8 @@ public struct APIService: Sendable {
         get { contents.envelope }
         set { contents.envelope = newValue }
     }
-    /// Reads the code and message of responses whose status is not accepted. By default, reads RFC 9457 problem details; `nil`
-    /// reads nothing.
+    /// Reads the code and message of responses whose status is not accepted; by default as RFC 9457 problem details, `nil` reads
+    /// nothing.
     ///
     /// The ``envelope`` is read only if this reader finds nothing.
     public var failureReader: FailureReader? {
@@ -168,8 +168,10 @@ public struct APIService: Sendable {
         get { contents.loginExpiredStatuses }
         set { contents.loginExpiredStatuses = newValue }
     }
-    /// Decides whether a refusal means that the login has expired. `nil`, the default, leaves the decision to
-    /// ``loginExpiredStatuses``, ``Envelope/loginExpiredCodes`` and ``failureReader``; so does a closure that returns `nil`.
+    /// Decides whether a refusal means that the login has expired.
+    ///
+    /// `nil`, the default, leaves the decision to ``loginExpiredStatuses``, ``Envelope/loginExpiredCodes`` and ``failureReader``;
+    /// so does a closure that returns `nil`.
     ///
     /// A refusal is a response whose status is not 2xx, even if ``APIRequestOptions/acceptedStatuses`` contains the status, or a
     /// response in which the envelope or the ``failureReader`` reports a failure. If the closure returns `true`, the attempt

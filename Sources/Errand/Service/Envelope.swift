@@ -5,8 +5,9 @@ import Foundation
 /// A key may be a path such as `meta.code` or `data.page`, whose dots separate the names of nested objects. If the outermost
 /// object has a member whose name is the whole key, that member is used.
 public struct Envelope: Sendable, Hashable {
-    /// The key of the business code, which is a number, a string or a Boolean. If this and ``successKey`` are `nil`, every
-    /// response with an accepted status is a success.
+    /// The key of the business code, which is a number, a string or a Boolean.
+    ///
+    /// If this and ``successKey`` are `nil`, every response with an accepted status is a success.
     public var codeKey: String? = "errcode"
     /// The key of the value that decides about success, if the code does not; `nil` by default.
     ///
@@ -15,8 +16,9 @@ public struct Envelope: Sendable, Hashable {
     public var successKey: String?
     /// The key of the message for the user; `nil` if there is none.
     public var messageKey: String? = "msg"
-    /// The key of the value that is decoded as ``APIManager/Response``. The value may be missing only if the type is optional or
-    /// `Void`.
+    /// The key of the value that is decoded as ``APIManager/Response``.
+    ///
+    /// The value may be missing only if the type is optional or `Void`.
     ///
     /// `nil` decodes the whole object, for data that is beside the code.
     public var dataKey: String? = "data"

@@ -49,8 +49,9 @@ public struct FailureReader: Sendable {
         return nil
     }
 
-    /// Returns a reader that uses `other` if this one finds nothing. Whether 2xx responses are read remains a setting of each of
-    /// the two readers.
+    /// Returns a reader that uses `other` if this one finds nothing.
+    ///
+    /// Whether 2xx responses are read remains a setting of each of the two readers.
     public func or(_ other: FailureReader) -> FailureReader {
         FailureReader(readers + other.readers)
     }

@@ -6,10 +6,14 @@ public struct AdapterContext: Sendable {
     public let method: HTTPMethod
     /// The path of the request, with `{name}` for its parameters and without a query, as in ``APIError/path``.
     public let path: String
-    /// The number of the attempt within its load, starting at 1. Attempts after a relogin and retries count, sent or not.
+    /// The number of the attempt within its load, starting at 1.
+    ///
+    /// Attempts after a relogin and retries count, sent or not.
     public let attempt: Int
-    /// The generation of the login with which the request is sent. It increases with each logout, with each change of the
-    /// account, and when a relogin ends, except when an early renewal fails.
+    /// The generation of the login with which the request is sent.
+    ///
+    /// It increases with each logout, with each change of the account, and when a relogin ends, except when an early renewal
+    /// fails.
     public let loginGeneration: Int
     /// The environment of the service in which the load has begun.
     public let environment: APIEnvironment

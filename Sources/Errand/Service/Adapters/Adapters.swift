@@ -12,7 +12,7 @@ public import Foundation
 /// (``LinkStrategy/allowedOrigins``), neither ``params`` nor ``request`` adapters are called.
 public struct Adapters: Sendable {
     /// Change the merged parameters before they are encoded: ``APIService/commonParams``, those of the load, and those that a
-    /// list adds for a page. The parameters are `nil` if there are none.
+    /// list adds for a page; `nil` if there are none.
     ///
     /// Each `{name}` in the path is replaced by an adapted parameter. Not called for ``APIProxy/send(_:to:progress:)``.
     public var params: [Adapter<APIParams?>]
