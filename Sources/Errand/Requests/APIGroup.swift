@@ -38,7 +38,8 @@ public import Observation
 
     /// Begins the group; the requests begin after this has returned.
     ///
-    /// Does nothing if the group has begun.
+    /// If ``run()`` has already begun the group, this begins nothing, but lets the group present its error. Does nothing after
+    /// the ending.
     public func start() {
         presentsErrors = true
         begin()
