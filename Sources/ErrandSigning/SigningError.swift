@@ -1,7 +1,7 @@
-/// Why a request could not be signed or sealed, or a response not verified or opened.
+/// The reason why a request could not be signed or sealed, or a response could not be verified or opened.
 ///
-/// It holds no key, no nonce and nothing of a body, so it is fit for logs. A load that fails because of it ends with an
-/// `APIError` that has it as `underlying`.
+/// The error contains no key, no nonce and nothing of a body, so it is safe to log. A load that fails because of it ends with an
+/// `APIError` whose `underlying` is this error.
 public struct SigningError: Error, Sendable, Hashable {
     /// What kind of failure it is.
     public enum Kind: String, Sendable, CaseIterable {
@@ -14,7 +14,7 @@ public struct SigningError: Error, Sendable, Hashable {
         case invalidKey
         /// A nonce has a length that the algorithm or the platform does not accept.
         case invalidNonce
-        /// A tag or a signature does not fit what was received: it was changed on its way, or made with another key.
+        /// A tag or a signature does not match the received data, which was changed on the way, or created with another key.
         case notAuthentic
         /// A sealed body is not in the documented format.
         case malformedBody

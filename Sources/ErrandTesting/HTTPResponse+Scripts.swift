@@ -12,7 +12,7 @@ extension HTTPResponse {
 
     /// Returns a response whose body is a value as JSON, for a service or a request without an envelope; 200 by default.
     ///
-    /// A `String` is JSON text, as of ``json(_:status:headers:)``; a JSON string is a `JSONValue`.
+    /// A `String` is used as JSON text, as in ``json(_:status:headers:)``; to send a JSON string, pass a `JSONValue`.
     ///
     /// - Parameters:
     ///   - value: The value that the request's `Response` is decoded from.

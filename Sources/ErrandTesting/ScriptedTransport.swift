@@ -3,11 +3,11 @@ import Foundation
 
 /// A transport without a network: scripts respond to the requests, and the requests are recorded.
 ///
-/// Otherwise it behaves as any transport does: an invalid request is refused; the header lines that transports write
-/// themselves, such as `Host`, are removed; files and streams of a request are read to their end before its script is
-/// called; a response to `HEAD`, and one with status 204 or 304, has no body; a 2xx response is written to the file that the
-/// request names; header lines or a body above the request's limits fail with `responseTooLarge`; and progress is reported
-/// once for each body, when it is complete.
+/// In all other respects, it behaves like any transport. It refuses an invalid request, and removes header lines that transports
+/// write themselves, such as `Host`. It reads files and streams of a request to their end before it calls the script. A response
+/// to `HEAD` or with status 204 or 304 has no body. A 2xx response is written to the request's destination file. Header lines or
+/// a body above the request's limits fail with `responseTooLarge`. Progress is reported once for each body, when the body is
+/// complete.
 ///
 /// ```swift
 /// let transport = ScriptedTransport()
@@ -54,9 +54,10 @@ public final class ScriptedTransport: HTTPTransport {
     /// Creates a transport without scripts.
     ///
     /// - Parameters:
-    ///   - clock: Measures each request's `timeout` and `deadline`, at whose ends the exchange fails with `timeout`; usually a
-    ///     ``ManualClock``. A script is silent until it responds. Its `sleep` must wait: with a clock that returns at once, an
-    ///     exchange may fail with `timeout`. Without a clock, the default, no exchange times out.
+    ///   - clock: Measures each request's `timeout` and `deadline`, after which the exchange fails with `timeout`; usually a
+    ///     ``ManualClock``. No bytes are transferred until a script responds, so the whole run of a script counts as silence. The
+    ///     clock's `sleep` must wait: if it returns at once, an exchange may fail with `timeout`. Without a clock, the default,
+    ///     no exchange times out.
     ///   - capacity: How many exchanges a proxy gives to the transport at a time; unlimited by default, so that only the limits
     ///     of the proxy apply. `TransportCapacity()` is that of the platform's transport.
     ///   - keepsRequests: Whether ``requests`` is recorded; `false` saves memory in a test with a million loads.

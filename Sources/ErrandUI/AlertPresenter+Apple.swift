@@ -4,9 +4,9 @@ public import UIKit
 
 /// Shows the errors of failed loads as alerts over a view controller, one at a time.
 ///
-/// Untested. Keep it in a property, because a request and a proxy do not retain their ``ErrorPresenter``. It does not retain
-/// the view controller, nor the requests. Loads that fail with the same ``APIError/message`` share an alert; other messages
-/// follow when it has been closed. While the view controller is in no window nothing is shown.
+/// Untested. Keep the presenter in a property, because a request and a proxy do not retain their ``ErrorPresenter``. The
+/// presenter retains neither the view controller nor the requests. Loads that fail with the same ``APIError/message`` share an
+/// alert; other messages are shown after the alert has been closed. While the view controller is in no window, nothing is shown.
 @MainActor public final class AlertPresenter: ErrorPresenter {
     private weak var viewController: UIViewController?
     private weak var alert: UIAlertController?
@@ -19,7 +19,7 @@ public import UIKit
     /// Creates a presenter.
     ///
     /// - Parameters:
-    ///   - viewController: Presents the alerts, or what it presents does; not retained.
+    ///   - viewController: Presents the alerts, itself or through the view controller that it presents; not retained.
     ///   - title: The title of the alerts; the message of the error by default.
     ///   - close: The title of the button that closes an alert.
     ///   - retry: The title of a button that loads the failed requests again, as ``BaseAPIRequest/loadAgain()`` does; `nil`, the

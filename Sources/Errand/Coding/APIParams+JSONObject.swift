@@ -1,11 +1,11 @@
 import Foundation
 
 extension APIParams {
-    /// Creates parameters from a dictionary of values of unknown type, such as one of `JSONSerialization`.
+    /// Creates parameters from a dictionary of values of unknown types, such as a result of `JSONSerialization`.
     ///
-    /// The values may be strings, Booleans, numbers, `Date`, `Data`, `URL`, `UUID`, `nil`, `NSNull`, ``JSONValue`` and
-    /// ``APIParams``, and arrays and dictionaries of these, at most 512 deep. Dates and data are encoded by the service's
-    /// encoder, as in a literal.
+    /// The values may be strings, Booleans, numbers, `Date`, `Data`, `URL`, `UUID`, `nil`, `NSNull`, ``JSONValue``,
+    /// ``APIParams``, and arrays and dictionaries of these, nested at most 512 levels deep. The service's encoder encodes dates
+    /// and data, as in a literal.
     ///
     /// - Throws: `invalidRequest` for any other value; ``APIError/reason`` has the name and the type of the parameter, as in
     ///   `the parameter filter.tags[1] is a UIColor, which JSON cannot represent`.

@@ -2,13 +2,12 @@ import Foundation
 
 /// The parameters of one load: a dictionary literal of `Encodable` values, or one `Encodable` object.
 ///
-/// ``ParamPlacement`` is where they are encoded: `GET`, `HEAD` and `DELETE` encode them in the query by default, other methods
-/// in the body. Names are sent in sorted order, so that equal parameters are equal bytes. In a query or a form,
-/// ``ParamEncoding`` is how nested names, arrays and Booleans are written, `nil` is omitted, and a `Date` is encoded by the
-/// service's encoder (ISO 8601 by default). In JSON, `nil` is `null`; see
-/// ``ParamEncoding/nils`` for both.
+/// By default, `GET`, `HEAD` and `DELETE` send parameters in the query, other methods in the body; see ``ParamPlacement``. Names
+/// are sent in sorted order, so that equal parameters are equal bytes. In a query or a form, ``ParamEncoding`` decides how nested
+/// names, arrays and Booleans are written, `nil` is omitted, and a `Date` is encoded by the service's encoder (ISO 8601 by
+/// default). In JSON, `nil` is `null`; to change how `nil` is written, see ``ParamEncoding/nils``.
 ///
-/// An object in a literal is parameters as well, and an array of different types is a ``JSONValue``:
+/// Write an object inside a literal as ``APIParams``, and an array of different types as ``JSONValue``:
 ///
 /// ```swift
 /// let params: APIParams = [
@@ -42,7 +41,9 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
         layers = [.object(object)]
     }
 
-    /// The value set by name; it replaces a member of an object, and `nil` removes the value that was set.
+    /// The value that was set for a name; it replaces the object's member of this name.
+    ///
+    /// Setting `nil` removes the value that was set.
     public subscript(name: String) -> Value {
         get { members[name]?.value }
         set {
@@ -56,7 +57,7 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// Returns these parameters and those of `other`; a name in both has the value of `other`.
+    /// Returns these parameters and those of `other`; for a name in both, the value of `other` is used.
     public func merging(_ other: APIParams) -> APIParams {
         var merged = self
         merged.layers += other.layers
@@ -85,7 +86,7 @@ extension APIParams: RedactedDescription {
 }
 
 extension APIParams: Encodable {
-    /// Encodes the parameters, so that they can be a member of others.
+    /// Encodes the parameters, so that they can be nested in other parameters.
     ///
     /// - Throws: `EncodingError` for an object that was merged with other parameters, which only a load can encode.
     public func encode(to encoder: any Encoder) throws {

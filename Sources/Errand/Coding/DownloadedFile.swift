@@ -1,15 +1,15 @@
 public import Foundation
 
-/// A file as a request's ``APIManager/Response``.
+/// A response that is stored in a file, as a request's ``APIManager/Response``.
 public struct DownloadedFile: Sendable {
     private let location: FileLocation
 
-    /// The complete file that ``BaseAPIRequest/destination`` names; by default a new file in the temporary folder, which the
-    /// app moves or removes.
+    /// The complete file at ``BaseAPIRequest/destination``; by default a new file in the temporary folder, which the app must
+    /// move or remove.
     ///
-    /// Until the load has ended it is a temporary file in the same folder, which a validator and
-    /// ``APIManager/reformData(_:)`` can read. A success moves the file, and this names it where it is then, also in a value that
-    /// ``ResponseSerializer/map(_:)`` has made of it.
+    /// Until the load has ended, this is a temporary file in the same folder, which a validator and ``APIManager/reformData(_:)``
+    /// can read. When the load succeeds, the file is moved to its destination, and this property names it there, also in a value
+    /// that ``ResponseSerializer/map(_:)`` has created from it.
     public var url: URL { location.url }
 
     /// Creates a response, for example in a test.
@@ -23,12 +23,12 @@ public struct DownloadedFile: Sendable {
 }
 
 extension DownloadedFile: Hashable {
-    /// Whether both name the same file, where it is when the load has succeeded.
+    /// Whether both name the same file, by its path after the load has succeeded.
     public static func == (lhs: DownloadedFile, rhs: DownloadedFile) -> Bool {
         lhs.location.target == rhs.location.target
     }
 
-    /// Hashes where the file is when the load has succeeded.
+    /// Hashes the path of the file after the load has succeeded.
     public func hash(into hasher: inout Hasher) { hasher.combine(location.target) }
 }
 
@@ -38,15 +38,15 @@ extension DownloadedFile: RedactedDescription {
 }
 
 extension ResponseSerializer<DownloadedFile> {
-    /// The file that ``BaseAPIRequest/destination`` names, or else a new one in the temporary folder.
+    /// Reads the body as a file: the file at ``BaseAPIRequest/destination``, or else a new file in the temporary folder.
     ///
-    /// A 204, a 205 and a response to `HEAD` have no content for a file: the load fails with `decoding`, and an existing file
-    /// does not change.
+    /// After a 204, a 205 or a response to `HEAD`, which have no body, the load fails with `decoding`, and an existing file does
+    /// not change.
     ///
-    /// With ``APIRequestOptions/acceptedStatuses`` the body of such a response is stored in the file as well. An accepted 304 does
-    /// not change the file that ``BaseAPIRequest/destination`` names, which is the value; without that file the load fails with
-    /// `decoding`. Returned by the closure of ``choosing(_:)``, this reads a 2xx response only, and fails with `decoding` for
-    /// another.
+    /// The body of a response with one of ``APIRequestOptions/acceptedStatuses`` is stored in the file as well. After an accepted
+    /// 304, the value is the existing file at ``BaseAPIRequest/destination``, which does not change; if the file does not exist,
+    /// the load fails with `decoding`. If the closure of ``choosing(_:)`` returns this serializer for a response that is not 2xx,
+    /// the load fails with `decoding`.
     public static var file: Self {
         Self(from: .file, decoding: .none) { response, reader in
             try reader.checkEnvelope(of: &response)

@@ -1,6 +1,6 @@
-/// An array that is empty where the server omits it or sends `null`, instead of a failure to decode.
+/// An array that is empty if the server omits it or sends `null`, instead of failing to decode.
 ///
-/// Works with every decoder, also an exact one. Any other value is decoded as without the wrapper.
+/// Works with every decoder, not only a lenient one. Any other value is decoded as without the wrapper.
 ///
 /// ```swift
 /// nonisolated struct Shop: Decodable {
@@ -26,7 +26,7 @@ extension EmptyIfMissing: Equatable where Value: Equatable {}
 extension EmptyIfMissing: Hashable where Value: Hashable {}
 
 extension KeyedDecodingContainer {
-    /// Decodes an array that may be missing; the compiler calls it in the types that have one.
+    /// Decodes an array that may be missing; called by synthesized conformances of types with such a property.
     public func decode<Value>(
         _ type: EmptyIfMissing<Value>.Type,
         forKey key: Key

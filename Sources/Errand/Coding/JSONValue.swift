@@ -6,11 +6,11 @@ public enum JSONValue: Sendable, Hashable {
     case null
     /// `true` or `false`.
     case bool(Bool)
-    /// An integer in the range of `Int64`, also if it is written as `1.0` or `1e2`; but not `-0`.
+    /// An integer in the range of `Int64`, even if written as `1.0` or `1e2`, but not `-0`.
     case int(Int64)
-    /// A number that a double represents exactly as it was written, `-0`, or one that is outside the range of `Decimal`.
+    /// A number that a double represents exactly as it was written, `-0`, or a number outside the range of `Decimal`.
     case double(Double)
-    /// A number that needs more digits than a double has, of which at least the first 38 are kept.
+    /// A number with more digits than a double can represent; at least its first 38 digits are kept.
     case decimal(Decimal)
     /// A string.
     case string(String)
@@ -56,8 +56,8 @@ public enum JSONValue: Sendable, Hashable {
 extension JSONValue {
     /// Parses a JSON text: RFC 8259 in UTF-8, at most 512 arrays and objects deep.
     ///
-    /// Takes time that grows with the length of the text alone. Of members with the same name the first one is used, as by
-    /// `JSONDecoder`; a number beyond the range of `Double` is an error.
+    /// The time grows linearly with the length of the text, whatever its contents. If members have the same name, the first one
+    /// is used, as with `JSONDecoder`. A number outside the range of `Double` is an error.
     ///
     /// - Throws: `DecodingError.dataCorrupted`, without anything of the text.
     public init(json: Data) throws {
@@ -68,9 +68,9 @@ extension JSONValue {
 extension JSONValue: Decodable {
     /// Decodes any JSON value.
     ///
-    /// Fast in any part of a response that a service's `JSONDecoder` decodes. With another decoder, a `custom` key strategy or
-    /// JSON5, each type of value has to be tried, which takes longer than ``init(json:)``: several times, and more for each level
-    /// of nesting.
+    /// Decoding is fast in any part of a response that a service's `JSONDecoder` decodes. With another decoder, a `custom` key
+    /// strategy or JSON5, each type of value must be tried in turn, which takes several times as long as ``init(json:)``, and
+    /// longer for each level of nesting.
     public init(from decoder: any Decoder) throws {
         if let tree = decoder as? TreeDecoder {
             self = tree.value

@@ -1,20 +1,21 @@
 public import Foundation
 
 extension ResponseDecoder where Self == JSONDecoder {
-    /// A new `JSONDecoder` for servers that do not keep to types, with ISO 8601 dates.
+    /// A new `JSONDecoder` for servers that send values of unexpected types, with ISO 8601 dates.
     ///
-    /// Where a property has another type than its value, a number is read from a string, a string from a number, and a Boolean
-    /// from 1, 0, `"1"`, `"0"`, `"true"` and `"false"`; everything else fails as before. The codes of an ``Envelope`` and a
-    /// ``JSONValue`` are not converted. ``APIEvent/Kind/decodedLeniently(converted:skipped:)`` has what was converted.
+    /// If a value does not have the type of its property, the decoder reads a number from a string, a string from a number, and a
+    /// Boolean from 1, 0, `"1"`, `"0"`, `"true"` and `"false"`; any other mismatch fails as usual. The codes of an ``Envelope``
+    /// and a ``JSONValue`` are not converted. ``APIEvent/Kind/decodedLeniently(converted:skipped:)`` reports the conversions.
     ///
     /// ```swift
     /// service.decoder = .lenient
     /// ```
     public static var lenient: JSONDecoder { LenientDecoder(skipsBadElements: false) }
 
-    /// Creates a lenient decoder that may leave out the elements of an array which cannot be decoded.
+    /// Creates a lenient decoder that may omit array elements that cannot be decoded.
     ///
-    /// - Parameter skips: Whether an array is decoded without such elements, at any depth; `false` fails, as ``lenient`` does.
+    /// - Parameter skips: Whether arrays at any depth are decoded without such elements; with `false`, such an element is a
+    ///   failure, as with ``lenient``.
     /// - Returns: A decoder with ISO 8601 dates.
     public static func lenient(skippingBadElements skips: Bool) -> JSONDecoder {
         LenientDecoder(skipsBadElements: skips)

@@ -1,6 +1,6 @@
 /// How arrays, Booleans, nested names, spaces and `nil` are written in a query, a form, or the fields of a multipart body.
 ///
-/// Path parameters do not depend on it, and JSON bodies only on ``nils``.
+/// Applies neither to path parameters nor to JSON bodies, except that ``nils`` applies to JSON.
 public struct ParamEncoding: Sendable, Hashable {
     /// How the elements of an array are named.
     public enum Arrays: Sendable, Hashable {
@@ -40,8 +40,8 @@ public struct ParamEncoding: Sendable, Hashable {
     public enum Nils: Sendable, Hashable {
         /// `null` in JSON; omitted in a query, a form and the fields of a multipart body.
         case nullInJSON
-        /// Omitted, in JSON as well: every member of an object that is `null`, nested ones included. An element of an array
-        /// remains `null` in JSON.
+        /// Omitted everywhere. In JSON, all members that are `null` are omitted, including nested members; `null` elements of
+        /// arrays remain.
         case omitted
         /// `a=`, an empty text, in a query, a form and the fields of a multipart body; `null` in JSON.
         case empty
@@ -58,7 +58,7 @@ public struct ParamEncoding: Sendable, Hashable {
     /// How `nil` is written; `null` in JSON and omitted elsewhere by default.
     public var nils: Nils
 
-    /// Creates an encoding; each part is the default unless given.
+    /// Creates an encoding; an argument that is not given has its default.
     public init(
         arrays: Arrays = .brackets,
         booleans: Booleans = .words,

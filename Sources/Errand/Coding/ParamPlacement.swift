@@ -1,6 +1,6 @@
 /// Where the parameters of a load are encoded; see ``RequestSerializer/placing(_:)``.
 ///
-/// A parameter in the path is in neither the query nor the body.
+/// A parameter that replaces a `{name}` in the path is sent in neither the query nor the body.
 public enum ParamPlacement: Sendable, Hashable {
     /// In the query of `GET`, `HEAD` and `DELETE` and beside a raw body, otherwise in the body; the default.
     case automatic
@@ -11,7 +11,7 @@ public enum ParamPlacement: Sendable, Hashable {
     /// A body of a `GET` has no defined meaning (RFC 9110 section 9.3.1), and URLSession refuses it. A load whose method is
     /// `HEAD` or whose body is raw fails with `invalidRequest`.
     case body
-    /// The parameters of these names in the query, and the others in the body; no body if there are no others.
+    /// The parameters with these names in the query, and the others in the body. Without other parameters, there is no body.
     case split(query: Set<String>)
     /// All parameters in the query, and again in the body.
     case queryAndBody

@@ -1,10 +1,10 @@
 import Foundation
 
-/// How parameters are encoded, and what the body is.
+/// Encodes parameters, and creates the body of a request.
 ///
-/// `GET`, `HEAD` and `DELETE` encode them in the query, and other methods as the body that the serializer makes, unless
-/// ``placing(_:)`` specifies otherwise. Without parameters (`nil`) and without parts there is no body, and no `Content-Type` for
-/// it.
+/// `GET`, `HEAD` and `DELETE` encode parameters in the query, other methods in the body that the serializer creates, unless
+/// ``placing(_:)`` specifies otherwise. Without parameters (`nil`) and without parts, there is neither a body nor a
+/// `Content-Type`.
 ///
 /// ```swift
 /// let removal = RequestSerializer.json.placing(.body)                          // DELETE with a JSON body
@@ -48,7 +48,7 @@ public struct RequestSerializer: Sendable {
         RequestSerializer(.raw(body, contentType: contentType))
     }
 
-    /// A body that the app makes, such as XML.
+    /// A body that the app creates, such as XML.
     ///
     /// ```swift
     /// let propertyList = RequestSerializer.custom(contentType: "application/x-plist") { params in
@@ -58,10 +58,10 @@ public struct RequestSerializer: Sendable {
     ///
     /// - Parameters:
     ///   - contentType: The media type of the body; not sent with ``HTTPBody/empty``.
-    ///   - body: Returns the body. Called at every send of a request with a body, also after a relogin and before a retry, on
-    ///     any thread. Receives the parameters of the service and the load, without those in the path and in the query, as an
-    ///     object made by the service's encoder; an empty object if there are none. The load fails with an ``APIError`` that
-    ///     this throws, and with `invalidRequest` after any other.
+    ///   - body: Returns the body. Called on any thread, for each attempt of a request with a body, also after a relogin and
+    ///     before a retry. Receives the parameters of the service and the load, without those in the path and in the query, as an
+    ///     object that the service's encoder has created; an empty object if there are none. If the closure throws an
+    ///     ``APIError``, the load fails with it; after any other error, it fails with `invalidRequest`.
     /// - Returns: The serializer.
     public static func custom(
         contentType: String,

@@ -1,9 +1,9 @@
 public import Foundation
 
-/// Decodes the bodies of responses that are not JSON, or with another decoder than `JSONDecoder`.
+/// Decodes the bodies of responses that are not JSON, or are decoded by another decoder than the service's `JSONDecoder`.
 ///
-/// A service has one in ``APIService/customDecoder``, and one request uses one with ``ResponseSerializer/decoded(by:)``. Envelopes
-/// are read by it as well.
+/// Set it for a service as ``APIService/customDecoder``, or for one request with ``ResponseSerializer/decoded(by:)``. It also
+/// reads the envelope.
 ///
 /// ```swift
 /// service.customDecoder = PropertyListDecoder()
@@ -11,8 +11,8 @@ public import Foundation
 public protocol ResponseDecoder: Sendable {
     /// Returns the value of a body.
     ///
-    /// Called on any thread, for several responses at a time. It must call `Decodable.init(from:)` on the thread on which it was
-    /// called. An error that it throws becomes the underlying error of a `decoding` failure.
+    /// Called on any thread, for several responses at a time. Must call `Decodable.init(from:)` on the thread on which this
+    /// method is called. A thrown error becomes the underlying error of a `decoding` failure.
     func decode<Value: Decodable>(_ type: Value.Type, from body: Data) throws -> Value
 
     /// Returns whether the body of a response is in the decoder's format, by its headers; `true` by default.

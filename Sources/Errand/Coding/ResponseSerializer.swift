@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Decodes a response to a request's ``APIManager/Response``, off the main actor; `automatic` by default.
+/// Decodes a response as a request's ``APIManager/Response``, off the main actor; `automatic` is the default of requests.
 public struct ResponseSerializer<Value: Sendable>: Sendable {
     let source: BodySource
     let decodedResponses: DecodedResponses
@@ -24,13 +24,13 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
     /// Creates a serializer.
     ///
     /// - Parameter serialize: Called once for each response with an accepted status, off the main actor. An error that is not an
-    ///   ``APIError`` becomes the underlying error of a `decoding` failure. ``APIResponse/file`` is still temporary: read it,
-    ///   but use ``BaseAPIRequest/destination`` in the value.
+    ///   ``APIError`` becomes the underlying error of a `decoding` failure. ``APIResponse/file`` is still a temporary file: read
+    ///   it, but do not store its URL in the value; store ``BaseAPIRequest/destination``.
     public init(_ serialize: @escaping @Sendable (APIResponse, APIService) throws -> Value) {
         self.init(from: .either, decoding: .readable) { try serialize($0, $1.service) }
     }
 
-    /// Returns the value of `response`, whatever its status: for another serializer that uses this one, and for tests.
+    /// Returns the value of `response`, whatever its status; for a serializer that builds on this one, and for tests.
     ///
     /// - Throws: `server` or `loginExpired` for the code of an envelope, `decoding`, or what a serializer of the app throws.
     public func value(of response: APIResponse, from service: APIService) throws(APIError) -> Value {
@@ -79,9 +79,9 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
 }
 
 extension ResponseSerializer {
-    /// A serializer that changes the value of this one with `transform`.
+    /// Returns a serializer that transforms the value of this one.
     ///
-    /// `transform` is called once for each value, off the main actor; its errors are treated as those of a serializer.
+    /// `transform` is called once for each value, off the main actor; its errors are treated like those of a serializer.
     public func map<NewValue: Sendable>(
         _ transform: @escaping @Sendable (Value) throws -> NewValue
     ) -> ResponseSerializer<NewValue> {
@@ -90,7 +90,7 @@ extension ResponseSerializer {
         }
     }
 
-    /// A serializer of both values, of which one may be read from the headers.
+    /// Returns a serializer of both values; for example of a body and a value from the headers.
     ///
     /// ```swift
     /// let total = ResponseSerializer { response, _ in Int(response.headers["X-Total"] ?? "") }
@@ -105,15 +105,15 @@ extension ResponseSerializer {
         }
     }
 
-    /// A serializer that uses the one that `choose` returns for a response, for instance by its status.
+    /// Returns a serializer that chooses another serializer for each response, for instance by its status.
     ///
-    /// `choose` is called once for each response, off the main actor. If it returns one that reads a file, the request needs a
-    /// ``BaseAPIRequest/destination``.
+    /// `choose` is called once for each response, off the main actor. If it returns a serializer that reads a file, the request
+    /// needs a ``BaseAPIRequest/destination``.
     public static func choosing(_ choose: @escaping @Sendable (APIResponse) throws -> ResponseSerializer) -> Self {
         Self(from: .either, decoding: .readable) { try choose($0).serialize(&$0, $1) }
     }
 
-    /// A serializer of the same value for every response, for ``choosing(_:)``.
+    /// Returns a serializer with the same value for every response, for ``choosing(_:)``.
     public static func constant(_ value: Value) -> Self {
         Self(from: .either, decoding: .none) { _, _ in value }
     }
@@ -135,7 +135,9 @@ extension ResponseSerializer {
 }
 
 extension ResponseSerializer where Value: Decodable {
-    /// The serializer for the type, which is examined when the load begins, also in generic request classes.
+    /// The serializer for the type of the value.
+    ///
+    /// The type is examined when a load begins, so this also works in generic request classes.
     ///
     /// `String` is ``text``, `Data` is ``data``, and any other type (``JSONValue`` for JSON of unknown shape) is ``json``.
     public static var automatic: Self {
@@ -180,8 +182,9 @@ extension ResponseSerializer where Value: Decodable {
         Self(from: .memory, decoding: .of(Value.self)) { try $1.value(of: &$0, as: Value.self) }
     }
 
-    /// The value that a decoder reads instead of the service's, inside the service's envelope if there is one; it reads the
-    /// code and message of a refused status as well.
+    /// Returns a serializer that uses `decoder` instead of the service's decoder, inside the service's envelope if there is one.
+    ///
+    /// The decoder also reads the code and message of a response whose status is refused.
     ///
     /// ```swift
     /// let responseSerializer = ResponseSerializer<Settings>.decoded(by: PropertyListDecoder())
@@ -195,7 +198,7 @@ extension ResponseSerializer where Value: Decodable {
 }
 
 extension ResponseSerializer<String> {
-    /// Text: the data of a JSON response with an envelope, or else the body as UTF-8.
+    /// Text: the string under the data key of a JSON response with an envelope, or else the whole body as UTF-8.
     ///
     /// An envelope with a failure fails the load whatever its `Content-Type`.
     public static var text: Self {
@@ -222,7 +225,7 @@ extension ResponseSerializer<Data> {
 extension ResponseSerializer<Void> {
     /// Nothing; a response whose envelope contains a failure fails, whatever its `Content-Type`.
     ///
-    /// Every other response is a success, also one that is not an envelope.
+    /// Every other response is a success, even without an envelope.
     public static var nothing: Self {
         Self(from: .either, decoding: .none) { response, reader in
             try reader.checkEnvelope(of: &response)

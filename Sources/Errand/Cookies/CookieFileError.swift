@@ -8,8 +8,7 @@ public struct CookieFileError: Error, Sendable {
         ///
         /// The jar does not write the file either, and tries again.
         case cannotRead
-        /// At the file's path was something other than a cookie file, a damaged one, or one that other users may write; it
-        /// is kept under another name.
+        /// The file was no cookie file, was damaged, or could be written by other users; it is kept under another name.
         ///
         /// The complete lines of a damaged file are in the jar.
         case setAside
@@ -17,7 +16,7 @@ public struct CookieFileError: Error, Sendable {
         case locked
         /// The file could not be written; the old one is intact, and the jar tries again.
         case cannotWrite
-        /// The format cannot express a cookie, which has no name or contains a TAB; it is in memory only.
+        /// The file format cannot express a cookie without a name or with a TAB; the cookie is kept in memory only.
         case notRepresentable
     }
 

@@ -1,32 +1,33 @@
 public import Foundation
 
-/// A cookie store that follows RFC 6265bis and, with a file, outlives the process.
+/// A cookie store that follows RFC 6265bis; with a file, its cookies persist when the process ends.
 ///
 /// A jar contains one account's cookies: give each service, or each account of a service, a separate jar and file. All
 /// methods may be called on any thread; only the initializer, ``flush()`` and ``clear()`` wait for the disk.
 ///
-/// Changes are saved within a fraction of a second, at once by ``flush()`` and ``clear()``, and when the process exits,
-/// though not when a signal ends it. The file is a Netscape `cookies.txt`, which curl and others read and write. It is
-/// replaced as a whole, and only its owner may read it.
+/// Changes are saved within a fraction of a second, immediately by ``flush()`` and ``clear()``, and when the process exits, but
+/// not when a signal ends the process. The file is a Netscape `cookies.txt`, which curl and other programs read and write. Each
+/// save replaces the whole file, and only its owner may read it.
 ///
-/// Several processes, and several jars of one process, may share a file, also by differently spelled paths. A save applies
-/// what this jar has stored and removed to the file, and takes over what others have. Of one cookie that two jars change
-/// before either has saved, the last save counts. A logout ends everything that was stored before it, also what another
-/// process saves later. Processes lock the empty file `<name>.lock` next to it to take turns.
+/// Several processes, and several jars of one process, may share a file, even with differently spelled paths. A save applies this
+/// jar's changes to the file and reads the changes of other jars. If two jars change the same cookie before either has saved, the
+/// last save wins. A logout removes every cookie that was stored before it, even if another process saves the cookie later. To
+/// take turns, processes lock the empty file `<name>.lock` next to the cookie file.
 ///
-/// What another process has saved, a login or a logout as well, is sent by the first load that begins a second or more after
-/// the last look at the file, and so by every load that begins a second after it was saved. The methods of a jar do not look.
+/// A load that begins a second or more after the jar last checked the file checks it again. Every load that begins at least a
+/// second after another process has saved a change, such as a login or a logout, therefore uses that change. The methods of a jar
+/// do not check the file.
 ///
-/// A damaged file, a directory or a symbolic link at the file's path is kept as `<name>.corrupt-1` and so on, never written
-/// to and never deleted. A damaged file is replaced only when the cookies that were found in it are on the disk.
+/// A damaged file, a directory or a symbolic link at the file's path is renamed to `<name>.corrupt-1` and so on, and is never
+/// written to or deleted. A damaged file is replaced only after the cookies found in it have been saved.
 ///
-/// A jar reads no file whose contents another user can choose. The process' user or root must own the file and its folder,
-/// otherwise the jar reads and writes nothing, reports ``CookieFileError/Kind/cannotRead`` and keeps its cookies in memory;
-/// the same applies to a folder that other users may write, unless it is sticky like `/tmp`. A file that other users may
-/// write is set aside like a damaged one. A group with the name of its user and without other members does not count as
-/// another user. For root, every user but root is another user: a tool that runs by `sudo` does not use the cookies of the
-/// user whose home directory it sees, and root in a container needs a folder that root has created. A missing folder is
-/// created; only its owner has access.
+/// A jar reads no file whose contents another user can choose. The file and its folder must belong to the process's user or to
+/// root, and other users must not be able to write to the folder unless it is sticky like `/tmp`. Otherwise the jar reads and
+/// writes nothing, reports ``CookieFileError/Kind/cannotRead``, and keeps its cookies in memory. A file that other users may
+/// write is set aside like a damaged one. A group with the name of its user and without other members does not count as another
+/// user. For root, every other user counts: a tool that runs with `sudo` does not use the cookies in the home directory of the
+/// user who started it, and root in a container needs a folder that root has created. A missing folder is created with access for
+/// its owner only.
 ///
 /// ```swift
 /// let jar = CookieJar(file: CookieJar.defaultFile(named: "shop"))
@@ -70,15 +71,16 @@ public final class CookieJar: Sendable {
     /// - Parameters:
     ///   - file: The file URL of a `cookies.txt`; `nil`, the default, keeps the cookies in memory only.
     ///   - sessionCookies: Whether cookies without an expiry time are saved; they are by default.
-    ///   - capacity: How many cookies the jar holds in all, 1 to 1,000,000 and 3,300 by default. Above it, cookies that were
-    ///     unused for longest are evicted, those of sites with many cookies first. One site has at most 180. Jars that
-    ///     share a file have the same capacity.
+    ///   - capacity: The maximum number of cookies in the jar, from 1 to 1,000,000; 3,300 by default. Beyond it, the least
+    ///     recently used cookies are evicted, those of sites with many cookies first. One site has at most 180 cookies. Jars that
+    ///     share a file must have the same capacity.
     ///   - publicSuffixList: A list in the format of publicsuffix.org; the system's by default.
     ///   - trustworthyLoopback: Whether `http` to `localhost`, `*.localhost`, `127.0.0.0/8` and `::1` may set and receive
     ///     `Secure` cookies, as in browsers; `false` by default.
-    ///   - date: The present, at which the file's cookies are expired or not.
-    ///   - onError: Called with a problem with the file, once for each kind until it is resolved and occurs again: before
-    ///     `init`, `flush()` or `clear()` returns, or later on any thread. By default, ``APIProxy/onError`` is called.
+    ///   - date: The current time, which decides whether the file's cookies have expired.
+    ///   - onError: Called with each problem with the file, before `init`, `flush()` or `clear()` returns, or later on any
+    ///     thread. Each kind of problem is reported once, and again only if it recurs after it was resolved. By default,
+    ///     ``APIProxy/onError`` is called.
     public init(
         file: URL? = nil,
         sessionCookies: SessionCookies = .keep,
@@ -121,7 +123,7 @@ public final class CookieJar: Sendable {
     /// response's cookies are those of an ended session, and are refused.
     package var generation: Generation { state.withLock(\.generation) }
 
-    /// Every cookie, the oldest first, including expired ones that were not removed yet.
+    /// All cookies, oldest first, including expired cookies that have not been removed yet.
     public var cookies: [Cookie] { state.withLock(\.store.cookies) }
 
     /// Stores the cookie unless the jar was cleared since `generation`.
@@ -176,9 +178,9 @@ public final class CookieJar: Sendable {
 
     /// Removes every cookie, from the file too, and begins a new generation.
     ///
-    /// Other jars of this process that share the file are cleared as well. Returns when the change is on the disk, so that
-    /// a logout is permanent, and blocks as ``flush()`` does. If the file cannot be written, the error hook is called and
-    /// the jar tries again.
+    /// Also clears other jars of this process that share the file. Blocks as ``flush()`` does and returns when the change is on
+    /// the disk, so that a logout is permanent. If the file cannot be written, the error hook is called and the jar tries again
+    /// later.
     public func clear() {
         clearInMemory()
         try? flush()
@@ -199,8 +201,8 @@ public final class CookieJar: Sendable {
 
     /// Returns the jar of an environment (``APIEnvironment/name``), the same one each time; this jar for the empty name.
     ///
-    /// It has the settings of this one, and where this one has a file, a file beside that: `cookies-staging.txt` beside
-    /// `cookies.txt`.
+    /// The returned jar has the same settings as this jar. If this jar has a file, the returned jar has a file in the same
+    /// folder: `cookies-staging.txt` beside `cookies.txt`.
     public func jar(of environment: String) -> CookieJar {
         guard !environment.isEmpty else { return self }
         if let jar = others.withLock({ $0[environment] }) { return jar }

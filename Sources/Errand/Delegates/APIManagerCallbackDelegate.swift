@@ -2,9 +2,9 @@
 ///
 /// Not retained.
 ///
-/// Each load ends in exactly one of the three endings, on the main actor, after the call that began it has returned; a load
-/// whose ending a closure or an `async` call receives, or that is part of a batch or chain, does not notify the delegate. Any
-/// method may be called inside: load again, cancel, release the request or this delegate.
+/// Each load calls exactly one of the three ending methods, on the main actor, after the call that began the load has returned.
+/// The delegate is not notified if a closure or an `async` call receives the ending, or if the load is part of a batch or chain.
+/// Inside these methods, you may load again, cancel, and release the request or this delegate.
 @MainActor public protocol APIManagerCallbackDelegate: AnyObject {
     /// A load has succeeded; its response is in ``APIManager/response``.
     func managerCallAPIDidSucceed(_ request: BaseAPIRequest)
@@ -21,8 +21,8 @@
     /// main actor is busy, only the newest report is delivered. Does nothing by default.
     func managerCallAPI(_ request: BaseAPIRequest, didMake progress: TransferProgress)
 
-    /// A load does something else now: it waits in the queue, is sent or received, or waits for a login, the network or another
-    /// try.
+    /// The activity of a load has changed: the load waits in the queue, is sent or received, or waits for a login, the network or
+    /// another attempt.
     ///
     /// Called any number of times before the ending of each load, for requests whose ``APIRequestOptions/reportsActivity`` is true.
     /// Does nothing by default.

@@ -1,4 +1,4 @@
-/// Observes the steps of a load, and may refuse it: for logging, statistics and last checks.
+/// Observes the steps of loads and may refuse a load; for logging, statistics and final checks.
 ///
 /// Not retained.
 ///
@@ -6,22 +6,22 @@
 @MainActor public protocol APIManagerInterceptor: AnyObject {
     /// Returns whether a load may be sent.
     ///
-    /// Called once for each load, before anything is sent. If it returns false, the load ends as cancelled. True by default.
+    /// Called once for each load, before anything is sent. Return false to end the load as cancelled. Returns true by default.
     func request(_ request: BaseAPIRequest, shouldLoad params: APIParams?) -> Bool
 
-    /// The last response of a load has been received, before it is validated; also one with an error status.
+    /// The last response of a load, with any status, has been received and is not yet validated.
     ///
-    /// Called when the load is about to end, so once for most loads; again for the next response of a ``PageAPIRequest`` whose
-    /// page is requested again in the same load, because a validator or ``APIManager/reformData(_:)`` has edited the list. Does
+    /// Called when the load is about to end, and so once for most loads. If a validator or ``APIManager/reformData(_:)`` edits a
+    /// ``PageAPIRequest`` and the same load therefore requests the page again, this is called again for the next response. Does
     /// nothing by default.
     func request(_ request: BaseAPIRequest, didReceive response: APIResponse)
 
     /// A load is about to end, and can still be cancelled.
     ///
-    /// Called once for each load, before the delegate, also for a cancelled one; once more, with `cancelled`, if the load is
-    /// cancelled inside. What is about to succeed may still fail: a download with `storage`, when its file cannot replace the
-    /// destination, and a page with `invalidResponse`, when edits of the list have made it out of date too often. Does nothing by
-    /// default.
+    /// Called once for each load, cancelled loads included, before the delegate; called again with `cancelled` if the load is
+    /// cancelled inside this method. A load with the ending `success` may still fail: a download with `storage`, if its file
+    /// cannot replace the destination; a page with `invalidResponse`, if edits of the list have made it out of date too often.
+    /// Does nothing by default.
     func request(_ request: BaseAPIRequest, willEnd ending: APIEnding)
 
     /// A load has ended. Called once for each load, after the delegate. Does nothing by default.

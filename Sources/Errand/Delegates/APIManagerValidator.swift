@@ -5,24 +5,24 @@
     /// Returns whether these parameters may be sent.
     ///
     /// Called once for each load that the interceptor does not refuse, on the main actor, after
-    /// ``BaseAPIRequest/reformParams(_:)`` and before anything is sent.
-    /// If it returns false, the load fails with `invalidRequest`. True by default.
+    /// ``BaseAPIRequest/reformParams(_:)`` and before anything is sent. Return false to fail the load with `invalidRequest`.
+    /// Returns true by default.
     ///
-    /// - Throws: Instead of false, why the load fails: an error with the type and the message that the screen shows.
+    /// - Throws: The error with which the load fails; throw it instead of returning false to choose the type and the message.
     func request(_ request: BaseAPIRequest, accepts params: APIParams?) throws(APIError) -> Bool
 
     /// Returns whether this decoded response is valid.
     ///
-    /// Called once for each response, on the main actor, before ``APIManager/reformData(_:)``. If it returns false, the
-    /// load fails with `invalidResponse`. True by default.
+    /// Called once for each response, on the main actor, before ``APIManager/reformData(_:)``. Return false to fail the load with
+    /// `invalidResponse`. Returns true by default.
     ///
     /// - Parameters:
     ///   - request: The request.
     ///   - content: The decoded response, an ``APIManager/Response``.
     ///   - response: The raw response.
     /// - Returns: Whether the load succeeds.
-    /// - Throws: Instead of false, why the load fails: an error with the type and the message that the screen shows, which is
-    ///   given the response.
+    /// - Throws: The error with which the load fails; throw it instead of returning false to choose the type and the message. The
+    ///   response is added to the error.
     func request(
         _ request: BaseAPIRequest,
         accepts content: any Sendable,

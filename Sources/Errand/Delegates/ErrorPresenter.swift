@@ -2,14 +2,14 @@
 ///
 /// Not retained.
 ///
-/// A load has the presenter of its request (``BaseAPIRequest/errorPresenter``), or else that of its proxy
-/// (``APIProxy/errorPresenter``); none if ``APIRequestOptions/presentsErrors`` is false.
+/// A load uses the presenter of its request (``BaseAPIRequest/errorPresenter``), or else that of its proxy
+/// (``APIProxy/errorPresenter``). If ``APIRequestOptions/presentsErrors`` is false, it uses none.
 @MainActor public protocol ErrorPresenter: AnyObject {
     /// A load has failed.
     ///
-    /// Called once for each load that fails, on the main actor, however often its request was sent. The request has its
-    /// ``BaseAPIRequest/error`` and the loading indicator is hidden; the delegate or the closure receives the error
-    /// afterwards. Several loads may fail for one reason, such as a missing network, one after the other.
+    /// Called once for each load that fails, on the main actor, however often its request was sent. At this time,
+    /// ``BaseAPIRequest/error`` is set and the loading indicator is hidden; the delegate or the closure receives the error
+    /// afterwards. Several loads may fail one after the other for the same reason, such as a missing network.
     ///
     /// Not called for:
     /// - a load that was cancelled, or whose request has been released,

@@ -1,20 +1,20 @@
 public import Foundation
 
-/// When the phases of one request and its response began and ended, and how many bytes were transferred.
+/// The durations of the phases of one request and its response, and the number of transferred bytes.
 ///
-/// Each phase is `nil` where it did not occur, as the name lookup on a connection that is reused, and where the transport cannot
-/// measure it: on Linux, `URLSession` measures only ``body`` and ``total``, and libcurl before 8.10 measures ``request`` only for a
-/// body that is sent in parts; otherwise it is a part of ``firstByte``. A phase in which the exchange failed ends with the failure.
+/// A phase is `nil` if it did not occur, such as the name lookup on a reused connection, or if the transport cannot measure it.
+/// On Linux, `URLSession` measures only ``body`` and ``total``. libcurl before 8.10 measures ``request`` only for a body that is
+/// sent in parts; otherwise this time is included in ``firstByte``. A phase in which the exchange failed ends with the failure.
 /// Redirects and retries have separate timings. The sum of the phases is at most ``total``.
 ///
-/// libcurl sends an idempotent request again when a connection that was used before is lost before a response began. The timings
-/// of both are then added, and the bytes are those of the last one.
+/// libcurl sends an idempotent request again if a reused connection is lost before a response has begun. The timings of both
+/// attempts are then added; the numbers of bytes are those of the last attempt.
 public struct ExchangeTimings: Sendable {
     /// When the transport received the request, by the clock of the machine.
     public var startedAt: Date
     /// The time in the queue of the proxy, before ``startedAt``; no part of ``total``.
     ///
-    /// Only of the first try of a load, 0 if it did not queue.
+    /// Only for the first attempt of a load; 0 if the load did not queue.
     public var queue: Duration?
     /// The name lookup.
     public var nameLookup: Duration?

@@ -1,6 +1,7 @@
 public import Foundation
 
-/// The body of a request: pieces from memory, files and streams, which are sent one after the other and can be read again.
+/// The body of a request: pieces from memory, files and streams, which are sent one after the other and can be read several
+/// times.
 public struct HTTPBody: Sendable, Hashable {
     /// One piece of a body.
     public enum Piece: Sendable, Hashable {

@@ -7,14 +7,14 @@ extension HTTPBody {
     /// let body = HTTPBody.stream(length: 1_000_000) { recording.chunks() }
     /// ```
     ///
-    /// Each send reads a new sequence, so also a retry, a replay after a relogin, and a redirect that keeps the body. The next
-    /// element is requested when the one before has been handed to the connection. When a send ends early, the task that
-    /// reads the sequence is cancelled, and not waited for: the former sequence may still be running when the next one is
-    /// made, so sequences must not share a position, such as that of one `FileHandle`.
+    /// Each attempt reads a new sequence: also a retry, the attempt after a relogin, and a redirect that keeps the body. The next
+    /// element is requested when the previous one has been handed to the connection. If an attempt ends early, the task that
+    /// reads the sequence is cancelled but not awaited. The old sequence may therefore still be running when the next one is
+    /// created, so sequences must not share a position, such as that of one `FileHandle`.
     ///
-    /// The load fails with `storage` if the sequence throws, or ends with another number of bytes than ``length``; the
-    /// connection is then closed, so that the server does not take the part for the whole. A sequence that pauses for
-    /// longer than the timeout of the request fails it with `timeout`, and so does one whose elements are all empty.
+    /// The load fails with `storage` if the sequence throws, or if its number of bytes is not ``length``. The connection is then
+    /// closed, so that the server does not accept the incomplete body as complete. The load fails with `timeout` if the sequence
+    /// produces no bytes for longer than the timeout of the request, even if it produces empty elements.
     public struct Stream: Sendable, Hashable {
         /// The number of bytes, sent as `Content-Length`; `nil` if it is unknown, which HTTP/1.1 sends in chunks.
         public let length: Int64?
@@ -27,8 +27,8 @@ extension HTTPBody {
         /// - Parameters:
         ///   - length: The number of bytes; `nil`, the default, if it is unknown. The last bytes are sent when the sequence has
         ///     ended, because only then it is certain that there are no more.
-        ///   - makeSequence: Returns a sequence of all bytes, from the first; called at each send, on any thread. It
-        ///     throws if the bytes cannot be read again.
+        ///   - makeSequence: Returns a sequence of all bytes, starting at the first. Called on any thread, for each attempt.
+        ///     Throw an error if the bytes cannot be read again.
         public init<Chunks: AsyncSequence & SendableMetatype>(
             length: Int64? = nil,
             _ makeSequence: @escaping @Sendable () throws -> Chunks
@@ -52,7 +52,7 @@ extension HTTPBody {
         private final class Identity: Sendable {}
     }
 
-    /// Creates a body of the bytes of an asynchronous sequence, of which each send makes a new one; see ``Stream``.
+    /// Creates a body from asynchronous sequences of bytes, one for each attempt; see ``Stream``.
     ///
     /// - Parameters:
     ///   - length: The number of bytes; `nil`, the default, if it is unknown.

@@ -9,13 +9,14 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
         self.fields = fields
     }
 
-    /// Creates headers from a literal, in the same order; a name may occur more than once, and one without a value adds no
-    /// line.
+    /// Creates headers from a literal, in the same order.
+    ///
+    /// A name may occur more than once; a name whose value is `nil` adds no line.
     public init(dictionaryLiteral elements: (String, String?)...) {
         fields = elements.compactMap { name, value in value.map { HTTPField(name, $0) } }
     }
 
-    /// The first value of `name`; setting it replaces all of them, `nil` removes them.
+    /// The first value of `name`; setting a value replaces all lines of this name, and setting `nil` removes them.
     public subscript(name: String) -> String? {
         get { fields.first { $0.isNamed(name) }?.value }
         set {
@@ -63,7 +64,7 @@ extension HTTPHeaders {
 
     /// Returns the `Authorization` line of a user and a password (RFC 7617), in UTF-8.
     ///
-    /// - Throws: `invalidRequest` for a user with a colon, where a server would take the password to begin.
+    /// - Throws: `invalidRequest` if `user` contains a colon, because a server would read the rest as the password.
     public static func authorization(user: String, password: String) throws(TransportError) -> HTTPHeaders {
         guard !user.utf8.contains(UInt8(ascii: ":")) else {
             throw TransportError(.invalidRequest, "the user of a basic authorization has a colon")

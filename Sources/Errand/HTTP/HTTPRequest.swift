@@ -6,9 +6,10 @@ public struct HTTPRequest: Sendable {
     public enum Destination: Sendable, Equatable {
         /// In ``HTTPResponse/body``.
         case memory
-        /// In this file, which replaces an existing one; the sender removes it if there is no complete response.
+        /// In this file, which replaces an existing file. The sender must remove it if there is no complete response.
         ///
-        /// A proxy does, and changes the file only at the end; with a transport alone, that is up to the app.
+        /// A proxy does that, and changes the file only at the end. If you use a transport without a proxy, remove the file
+        /// yourself.
         case file(URL)
     }
 
@@ -67,7 +68,7 @@ public struct HTTPRequest: Sendable {
         get { contents.destination }
         set { contents.destination = newValue }
     }
-    /// The longest time without a transferred byte in either direction, connecting included; 60 s by default.
+    /// The longest time without a byte sent or received, connecting included; 60 s by default.
     ///
     /// `nil` is no limit.
     public var timeout: Duration? {
@@ -86,7 +87,7 @@ public struct HTTPRequest: Sendable {
     }
     /// Which redirects are followed; at most 20 by default.
     ///
-    /// A transport follows none; a proxy does.
+    /// A proxy applies this policy; a transport follows no redirects.
     public var redirectPolicy: RedirectPolicy {
         get { contents.redirectPolicy }
         set { contents.redirectPolicy = newValue }
@@ -94,7 +95,7 @@ public struct HTTPRequest: Sendable {
 
     /// Whether the request may use a cellular network; true by default.
     ///
-    /// Only Apple's platforms can do without: elsewhere a request with `false` fails with `invalidRequest`.
+    /// Only Apple's platforms support `false`; elsewhere, such a request fails with `invalidRequest`.
     public var allowsCellularAccess: Bool {
         get { contents.allowsCellularAccess }
         set {

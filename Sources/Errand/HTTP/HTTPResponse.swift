@@ -39,7 +39,7 @@ public struct HTTPResponse: Sendable {
         get { contents.isMultiplexed }
         set { contents.isMultiplexed = newValue }
     }
-    /// When its phases began and ended; `nil` from a transport that does not measure them.
+    /// The durations of the phases of the exchange; `nil` if the transport does not measure them.
     public var timings: ExchangeTimings? {
         get { contents.timings }
         set { contents.timings = newValue }

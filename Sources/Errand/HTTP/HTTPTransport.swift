@@ -1,16 +1,18 @@
 /// The interface to the network: sends a request and returns its response.
 ///
-/// A transport does not follow redirects, store or add cookies, or cache; it decodes content codings. It may send an
-/// idempotent request again when its connection was lost before a response began. It never sends any other request twice
-/// that the server may have received. It applies the request's `timeout`, `deadline`, `limits` and `destination`, and ends
-/// at once with ``TransportError/Kind/cancelled`` when the calling task is cancelled. After a failure, the caller removes the
-/// file that is the destination.
+/// A transport decodes content codings, but does not follow redirects, handle cookies, or cache. It may send an idempotent
+/// request again if the connection was lost before a response began; it must never send any other request twice that the server
+/// may have received. It applies the request's `timeout`, `deadline`, `limits` and `destination`, and throws
+/// ``TransportError/Kind/cancelled`` at once when the calling task is cancelled. After a failure, the caller removes the
+/// destination file.
 ///
-/// A transport has no queue: it starts each request at once. A proxy sends as many at a time as ``capacity`` allows.
+/// A transport has no queue: it starts each request at once. A proxy sends only as many requests at a time as ``capacity``
+/// allows.
 public protocol HTTPTransport: Sendable {
     /// How many exchanges a proxy may give to the transport at a time; ``TransportCapacity/init()`` by default.
     ///
-    /// A transport that wraps another one returns that one's capacity, and keeps ``HTTPResponse/isMultiplexed`` of its responses.
+    /// A transport that wraps another transport must return the capacity of that transport, and keep
+    /// ``HTTPResponse/isMultiplexed`` of its responses.
     var capacity: TransportCapacity { get }
 
     /// Sends a request.

@@ -1,12 +1,14 @@
 /// Which redirects are followed (RFC 9110 section 15.4).
 ///
-/// A redirect that the policy refuses is the response of the request, with its status and its `Location`; so is one whose
-/// `Location` is empty or a fragment alone. One more than the limit fails the request with
-/// ``TransportError/Kind/badResponse``, and so does, at once, one to a URL that was requested before with the same method and
-/// body: the server would redirect it again. A `GET`, `HEAD` or `OPTIONS` is requested again if its cookies have changed, as
-/// after a login. Whatever the policy, a redirect from `https` to `http`, or one that
-/// would send a body to another origin, fails it with ``TransportError/Kind/security``, and another origin receives no secret
-/// header.
+/// If the policy refuses a redirect, or if `Location` is empty or only a fragment, the redirect is the response of the request,
+/// with its status and its `Location`.
+///
+/// If the number of redirects exceeds the limit, the request fails with ``TransportError/Kind/badResponse``. A redirect to a URL
+/// that was already requested with the same method and body fails in the same way at once, because the server would redirect it
+/// again; but a `GET`, `HEAD` or `OPTIONS` is sent again if its cookies have changed, as after a login.
+///
+/// Whatever the policy, a redirect from `https` to `http`, or one that would send a body to another origin, fails with
+/// ``TransportError/Kind/security``, and another origin receives no secret header.
 public struct RedirectPolicy: Sendable {
     package typealias Decision = @Sendable (_ response: HTTPResponse, _ next: HTTPRequest) -> Bool
 

@@ -17,9 +17,9 @@ public struct TransferProgress: Sendable, Equatable {
     public let completedBytes: Int64
     /// The bytes of the whole body; `nil` when unknown.
     public let totalBytes: Int64?
-    /// The try of the load that transfers them, 1 for the first one.
+    /// The number of the load's attempt that transfers the bytes, starting at 1.
     ///
-    /// The bytes count from 0 in each try: when a retry, or a new login, sends the request again.
+    /// The bytes count from 0 in each attempt: also for a retry, and after a relogin.
     public internal(set) var attempt = 1
 
     /// Creates a report.

@@ -14,7 +14,7 @@ public struct TransportError: Error, Sendable {
         case cannotConnect
         /// The connection ended before the response was complete.
         case connectionLost
-        /// The response is not HTTP, contradicts itself, or is one redirect too many.
+        /// The response is not HTTP, contradicts itself, or is a redirect beyond the limit.
         case badResponse
         /// ``HTTPRequest/timeout``, ``HTTPRequest/deadline`` or ``TransportConfiguration/connectTimeout`` was exceeded.
         case timeout
@@ -48,7 +48,7 @@ public struct TransportError: Error, Sendable {
     public var reason: String { details.reason }
     /// The error that caused this one.
     public var underlying: (any Error)? { details.underlying }
-    /// When the phases of the exchange began and ended, as far as it came; `nil` if nothing was measured.
+    /// The durations of the phases until the failure; `nil` if nothing was measured.
     public var timings: ExchangeTimings? {
         get { details.timings }
         set { details.timings = newValue }

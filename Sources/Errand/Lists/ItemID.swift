@@ -10,8 +10,8 @@ public struct ItemID<Item> {
 
     /// Creates an identity.
     ///
-    /// - Parameter id: Returns the ID of an item. It must depend on the item alone and not use the request: it is called any
-    ///   number of times, while the list changes.
+    /// - Parameter id: Returns the ID of an item. Called any number of times while the list changes, so it must depend on the
+    ///   item alone and not use the request.
     public init<ID: Hashable>(_ id: @escaping (Item) -> ID) {
         areSame = { id($0) == id($1) }
         recognizer = { wanted in

@@ -34,14 +34,14 @@ struct ListRules<Item> {
 /// position of the next page in lists by number and offset, so that no item is skipped or repeated. A page that was requested
 /// before such an edit, and whose response may not have it, is requested again within the same load.
 extension PageAPIRequest {
-    /// Replaces the item that has the same ID, in each of its rows.
+    /// Replaces the item with the same ID, in every row that contains it.
     ///
-    /// The observer is notified once, of the rows from the first to the last one that have it.
+    /// The observer is notified once, with the range from the first to the last row that contains the item.
     ///
     /// - Parameters:
-    ///   - item: The new item. Its ID is that of ``itemID``, or else of an `Identifiable` item.
-    ///   - onServer: Whether the server's list has this item now; true by default. A reload that is running is then repeated,
-    ///     because its response may have the old one.
+    ///   - item: The new item. Its ID is the one that ``itemID`` returns, or else that of an `Identifiable` item.
+    ///   - onServer: Whether the server's list contains the new item as well; true by default. If true, a running reload is
+    ///     repeated, because its response may contain the old item.
     /// - Returns: Whether the list contains an item with this ID.
     /// - Throws: ``ListEditError`` when the items have no IDs.
     @discardableResult
@@ -56,13 +56,13 @@ extension PageAPIRequest {
         return true
     }
 
-    /// Replaces the item of a row, possibly by one with another ID.
+    /// Replaces the item of a row; the new item may have another ID.
     ///
     /// - Parameters:
     ///   - row: The index in ``items``.
     ///   - item: The new item.
-    ///   - onServer: Whether the server's list has this item now; true by default.
-    /// - Throws: ``ListEditError`` when there is no such row, or when ``itemID`` is the same for another row.
+    ///   - onServer: Whether the server's list contains the new item as well; true by default.
+    /// - Throws: ``ListEditError`` if there is no such row, or if another row has an item with the same ``itemID``.
     public func replace(at row: Int, with item: Item, onServer: Bool = true) throws(ListEditError) {
         let rules = prepareEdit()
         try checkRow(row, isInsertion: false)
@@ -72,14 +72,14 @@ extension PageAPIRequest {
         apply(ListEdit(change: .replace(item), row: row, isOnServer: onServer), by: rules)
     }
 
-    /// Inserts an item; with ``itemID``, an item that the list contains already is replaced where it is.
+    /// Inserts an item; with ``itemID``, replaces the item in place if the list already contains it.
     ///
     /// - Parameters:
     ///   - item: The new item.
     ///   - row: Its index in ``items``: 0 is the beginning, the number of items is the end.
-    ///   - onServer: Whether the server's list has the item now, at the same place; true by default. Pass false for an item
-    ///     that only the app shows, and for one that the server has after the loaded items.
-    /// - Returns: Whether there is a new row.
+    ///   - onServer: Whether the server's list contains the item as well, at the same place; true by default. Pass false for an
+    ///     item that only the app shows, and for an item that the server's list contains after the loaded items.
+    /// - Returns: Whether a row was added.
     /// - Throws: ``ListEditError`` when the list has no such index.
     @discardableResult
     public func insert(_ item: Item, at row: Int, onServer: Bool = true) throws(ListEditError) -> Bool {

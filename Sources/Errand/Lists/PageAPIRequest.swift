@@ -1,29 +1,31 @@
 import Observation
 
-/// A request whose responses are pages of one list, which ``APIManager/reload(params:indicator:message:)`` begins and
-/// ``APIManager/loadNextPage(indicator:message:)`` continues.
+/// A request whose responses are pages of one list.
 ///
-/// The page size that the server uses may differ from the requested one: no page is skipped or loaded twice because of it.
+/// Call ``APIManager/reload(params:indicator:message:)`` to load the first page, and
+/// ``APIManager/loadNextPage(indicator:message:)`` to load further pages.
 ///
-/// A screen supplies only the parameters of the list; the ``strategy`` adds those of the page. A refresh supersedes the load
-/// of another page; a failed refresh keeps the items and the positions; after the failure of another page,
-/// ``APIManager/retry()`` loads that page again. The delegate, if there is one, receives the ending of each page, as of any
-/// other load, after the list has changed.
+/// The server may use another page size than the requested one; this causes no page to be skipped or loaded twice.
 ///
-/// The end of the list follows from what the server sends, never from the requested size: see ``PageStrategy``. A 404 after
-/// the last page is such an end; its load succeeds without rows, and ``APIManager/response`` remains the page before.
+/// A screen supplies only the parameters of the list; the ``strategy`` adds those of the page. A refresh cancels the load of any
+/// other page. If a refresh fails, the list keeps its items and positions; if another page fails, call ``APIManager/retry()`` to
+/// load that page again. After the list has changed, the delegate receives the ending of each page like that of any other load.
 ///
-/// An edit that the server's list has as well makes a running refresh begin again, and a page that it moves is requested again;
-/// after ten repeats the load fails with `invalidResponse`, and the list keeps its items. The repeats of a load share its
-/// ``APIRequestOptions/deadline``.
+/// The end of the list is determined by the server's responses, never by the requested size alone; see ``PageStrategy``. A 404
+/// after the last page also ends the list: its load succeeds without new rows, and ``APIManager/response`` remains the previous
+/// page.
 ///
-/// A faulty server is detected. The next load fails before it is sent, until the list is reloaded, if:
+/// If you edit the list while a load runs, and the server's list contains the edit as well, a refresh begins again, and a page
+/// whose position the edit changes is requested again. After ten repeats, the load fails with `invalidResponse`, and the list
+/// keeps its items. All repeats of a load share its ``APIRequestOptions/deadline``.
+///
+/// To protect against a faulty server, the next load fails before it is sent, until the list is reloaded, if:
 /// - the link to the next page has another origin than the service (`security`),
-/// - the server names a next page that it has named before (`decoding`),
-/// - four pages in a row have the same bytes; with ``itemID``, if three in a row have no new item (`decoding`), or
+/// - the server names a next page that it has already named (`decoding`),
+/// - four pages in a row have the same bytes or, with ``itemID``, three pages in a row have no new item (`decoding`), or
 /// - a hundred pages in a row have no item (`decoding`).
 ///
-/// In a module with the default isolation `MainActor`, declare pages and items `nonisolated struct`.
+/// In a module whose default isolation is `MainActor`, declare pages and items `nonisolated struct`.
 @MainActor open class PageAPIRequest<Page: PageResponse & Sendable>: BaseAPIRequest, PagedManager
 where Page.Item: Sendable {
     /// The type to which a response is decoded.
@@ -31,7 +33,7 @@ where Page.Item: Sendable {
     /// The type of an item.
     public typealias Item = Page.Item
 
-    /// Receives the changes of the list row by row.
+    /// Receives changes of the list row by row.
     ///
     /// Not retained.
     public weak var pageObserver: (any PageListObserver)?
@@ -67,12 +69,12 @@ where Page.Item: Sendable {
     open var strategy: any PageStrategy { .pageNumber() }
     /// The identity of an item, for example `ItemID(\.id)`; `nil`, the default, shows all items.
     ///
-    /// With an identity, an item that a later page contains again is shown once; the first one remains.
+    /// With an identity, an item that several pages contain is shown once, in the row where it appeared first.
     open var itemID: ItemID<Item>? { nil }
-    /// The maximum number of pages with rows in the list, at least 1; `nil`, the default, is no maximum.
+    /// The maximum number of pages in the list, not counting pages without rows, at least 1; `nil`, the default, is no maximum.
     ///
-    /// With a maximum the list is a window: a page added on one side removes one on the other side, unless it adds no row. An
-    /// item of a removed page may be added again.
+    /// When the maximum is reached, a page that adds rows on one side of the list removes a page on the other side. An item of a
+    /// removed page may be added again.
     open var maxPages: Int? { nil }
     /// The distance in rows from an end of the list at which ``APIManager/itemAppeared(at:)`` loads a page; 5 by default.
     open var prefetchDistance: Int { 5 }

@@ -2,8 +2,8 @@
 ///
 /// Not retained.
 ///
-/// Every method is called on the main actor after the list has changed: after a page, before the delegate receives the load's
-/// ending; after an edit, before it returns. Any method of the list may be called inside.
+/// Every method is called on the main actor after the list has changed: for a page, before the delegate receives the load's
+/// ending; for an edit, before the edit returns. You may call any method of the list inside.
 @MainActor public protocol PageListObserver: AnyObject {
     /// The whole list has been replaced; a table reloads its data.
     func pageListDidReload(_ request: BaseAPIRequest)
@@ -11,8 +11,7 @@
     /// A page has been added before or after the other rows, or an edit has inserted or removed a row; the other rows have
     /// not changed.
     ///
-    /// Both ranges are those of one batch update of a table: `removed` are rows before the change, `inserted` are rows after
-    /// it.
+    /// Use both ranges in one batch update of a table: `removed` counts rows before the change, `inserted` counts rows after it.
     ///
     /// - Parameters:
     ///   - request: The list.
@@ -22,7 +21,7 @@
 
     /// The items of these rows have been replaced by an edit; a table reloads the rows.
     ///
-    /// Of an item in several rows, these are all rows from its first to its last one.
+    /// For an item in several rows, the range extends from the first to the last of these rows.
     ///
     /// Calls ``pageListDidReload(_:)`` by default.
     func pageList(_ request: BaseAPIRequest, didReplace rows: Range<Int>)

@@ -1,8 +1,9 @@
-/// The pages of a list one by one, for scripts: each page is requested when the iteration reaches it.
+/// The pages of a list, one by one, each requested when the iteration reaches it; for scripts.
 ///
-/// ``APIManager/pages(params:)`` returns one. An iteration starts with a reload of the list, and owns the list until its end; each
-/// element contains the items that a page has added to ``PagedManager/items``. A failure is thrown; after it, the iterator requests
-/// the same page again. Cancelling the task cancels the load of the page, unless others wait for that as well.
+/// Returned by ``APIManager/pages(params:)``. An iteration begins with a reload of the list; do not load other pages of the list
+/// until the iteration has ended. Each element contains the items that a page added to ``PagedManager/items``. If a page fails,
+/// the iterator throws the error, and its next call requests the same page again. Cancelling the task cancels the load of the
+/// page, unless other calls wait for the load as well.
 public struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, Sendable {
     /// The items of one page.
     public typealias Element = [List.Item]
@@ -29,8 +30,8 @@ public struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, Send
 
         /// Returns the next page's items; `nil` after the last page.
         ///
-        /// - Throws: Why the page could not be loaded; `cancelled` if another load has changed the pages of the list since the
-        ///   page before, or is about to: iterate over new ``APIManager/pages(params:)`` then.
+        /// - Throws: Why the page could not be loaded; `cancelled` if another load has changed or is about to change the pages of
+        ///   the list since the previous page. In that case, begin again with new ``APIManager/pages(params:)``.
         public mutating func next() async throws(APIError) -> [List.Item]? {
             guard !Task.isCancelled else { throw APIError(.cancelled) }
             let page = try await list.page(after: newest, input)
@@ -41,18 +42,18 @@ public struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, Send
 }
 
 extension APIManager where Self: PagedManager {
-    /// Returns the pages one by one, from the first; the delegate is not notified of their loads.
+    /// Returns the pages one by one, starting at the first; the delegate is not notified of their loads.
     ///
-    /// - Parameter params: The parameters, as of ``APIManager/reload(params:indicator:message:)``.
+    /// - Parameter params: The parameters; see ``APIManager/reload(params:indicator:message:)``.
     /// - Returns: The pages; nothing is loaded yet.
     public func pages(params: RequestParams = .source) -> PageSequence<Self> {
         PageSequence(list: self, input: LoadInput(params))
     }
 
-    /// Loads all pages, one after the other, and returns their items, also those of pages that ``PageAPIRequest/maxPages`` has
-    /// dropped meanwhile.
+    /// Loads all pages, one after the other, and returns their items, including items of pages that ``PageAPIRequest/maxPages``
+    /// has removed from the list meanwhile.
     ///
-    /// - Parameter params: The parameters, as of ``APIManager/reload(params:indicator:message:)``.
+    /// - Parameter params: The parameters; see ``APIManager/reload(params:indicator:message:)``.
     /// - Returns: The items of all pages.
     /// - Throws: Why a page could not be loaded; the items received before are in ``PagedManager/items``.
     public func allItems(params: RequestParams = .source) async throws(APIError) -> [Item] {

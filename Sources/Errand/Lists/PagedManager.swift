@@ -22,15 +22,15 @@
 }
 
 extension APIManager where Self: PagedManager {
-    /// Loads the first page, which then replaces the list.
+    /// Loads the first page, which replaces the list when it has been received.
     ///
-    /// Given parameters are kept: the following pages, ``refreshAll()`` and ``retry()`` have the same, until the next reload. After
-    /// a reload that fails or is cancelled, the pages of the list are loaded with the parameters that the list has, and ``retry()``
-    /// reloads with the new ones.
+    /// Given parameters are also used for the following pages, ``refreshAll()`` and ``retry()``, until the next reload. After a
+    /// reload that fails or is cancelled, further pages are loaded with the parameters of the pages that the list contains, and
+    /// ``retry()`` reloads with the new parameters.
     ///
     /// - Parameters:
     ///   - params: The parameters of the list; those of the param source by default, which is then called for each page.
-    ///   - indicator: Shown now and hidden at the ending, whichever that is; retained until then. None by default.
+    ///   - indicator: Shown now, and hidden when the load ends; retained until then. None by default.
     ///   - message: The text of the indicator; none by default.
     /// - Returns: The load's ID.
     @discardableResult
@@ -42,12 +42,14 @@ extension APIManager where Self: PagedManager {
         refresh(.first, input: LoadInput(params), indicator: indicator, message: message)
     }
 
-    /// Loads all loaded pages again, one after the other; they replace the list together when the last one has been received.
+    /// Loads all loaded pages again, one after the other.
     ///
-    /// Each page is requested at the position where the one before it ends now, so a change on the server causes no gap and
-    /// no repetition. Each is a load with an ending for the delegate; ``PagedManager/refreshState`` is `.loading` until the
-    /// last one. When one fails or is cancelled, the list does not change; after a failure, ``retry()`` starts again with the
-    /// first one.
+    /// The new pages replace the list when the last one has been received.
+    ///
+    /// Each page is requested at the position where the page before it now ends, so a change on the server causes neither a gap
+    /// nor a repetition. Each page is a load, whose ending the delegate receives; ``PagedManager/refreshState`` is `.loading`
+    /// until the last one has ended. If a page fails or is cancelled, the list does not change; after a failure, ``retry()``
+    /// begins again with the first page.
     ///
     /// - Returns: The first load's ID.
     @discardableResult
@@ -55,13 +57,13 @@ extension APIManager where Self: PagedManager {
         refresh(.all, input: nil)
     }
 
-    /// Loads the page after the loaded ones; the first page if there is none yet.
+    /// Loads the page after the loaded pages, or the first page if none is loaded yet.
     ///
     /// Sends nothing if a page is already loading.
     ///
     /// - Parameters:
-    ///   - indicator: Shown now and hidden at the ending, whichever that is; retained until then. Not shown at the end of the list,
-    ///     nor if a page is already loading. None by default.
+    ///   - indicator: Shown now, and hidden when the load ends; retained until then. Not shown at the end of the list, nor if a
+    ///     page is already loading. None by default.
     ///   - message: The text of the indicator; none by default.
     /// - Returns: The ID of the load that runs now; `nil` at the end of the list.
     @discardableResult
@@ -69,10 +71,10 @@ extension APIManager where Self: PagedManager {
         load(.next, indicator: indicator, message: message)
     }
 
-    /// Loads the page before the loaded ones; the first page if there is none yet.
+    /// Loads the page before the loaded pages, or the first page if none is loaded yet.
     ///
-    /// There is such a page if the list did not start at its first page and the strategy can derive the position, or if
-    /// ``PageAPIRequest/maxPages`` has dropped pages. Sends nothing if a page is already loading.
+    /// A previous page exists if the list did not start at its first page and the strategy can derive the position, or if
+    /// ``PageAPIRequest/maxPages`` has removed pages. Sends nothing if a page is already loading.
     ///
     /// - Returns: The ID of the load that runs now; `nil` at the beginning of the list.
     @discardableResult
@@ -80,9 +82,9 @@ extension APIManager where Self: PagedManager {
         load(.previous)
     }
 
-    /// Loads the page that has failed again; if several have, the refresh first, then the next page.
+    /// Loads the failed page again; if several loads have failed, the refresh first, then the next page.
     ///
-    /// Sends nothing if another page is loading, unless it is the refresh that has failed.
+    /// Sends nothing if another page is loading, unless the refresh has failed.
     ///
     /// - Returns: The ID of the load that runs now; `nil` when nothing has failed.
     @discardableResult
@@ -92,10 +94,10 @@ extension APIManager where Self: PagedManager {
 
     /// Loads the page at an end of the list when a row near that end has become visible.
     ///
-    /// Does nothing while a page is loading, or if the last load on that side has failed: use ``retry()``. If the page has no new
-    /// row, up to two more pages are loaded, because no row could appear that would load them.
+    /// Does nothing while a page is loading, or if the last load on that side has failed; use ``retry()`` in that case. If the
+    /// page adds no row, up to two more pages are loaded, because no new row can appear to trigger them.
     ///
-    /// - Parameter index: The index of the row in ``PagedManager/items``; others are ignored.
+    /// - Parameter index: The index of the row in ``PagedManager/items``; an index outside of the items is ignored.
     public func itemAppeared(at index: Int) {
         guard items.indices.contains(index) else { return }
         if index >= items.count - 1 - prefetchDistance, hasMore, appendState.isIdle {

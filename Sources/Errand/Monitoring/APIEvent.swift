@@ -20,9 +20,9 @@
 /// | `released` | `began` | at most once |
 /// | `ended` | `began` | once, the last event |
 ///
-/// A load that joins an exchange receives what follows of it, and so may have no `requestMade` for its number. A load may end
-/// at any point; no event of an exchange that is under way then follows. Transports of the app report neither `sent` nor
-/// `headReceived`.
+/// A load that joins a running exchange receives only the events that follow, and so may have no `requestMade` for its number. A
+/// load may end at any point; no event of an exchange that is still under way follows. With a custom transport, there are no
+/// `sent` and `headReceived` events.
 public final class APIEvent: Sendable {
     /// What has happened.
     public enum Kind: Sendable {
@@ -32,7 +32,7 @@ public final class APIEvent: Sendable {
         case queued
         /// The load has its turn.
         case started
-        /// The load shares the exchange of another one with an identical request.
+        /// The load shares the exchange of another load with an identical request.
         case joined
         /// The request is complete: headers, cookies and body as they are sent.
         ///
@@ -52,12 +52,13 @@ public final class APIEvent: Sendable {
         case failed(APIError)
         /// A ``ResponseDecoder/lenient`` decoder has converted values of the response, or left out elements of arrays.
         ///
-        /// `converted` has how many values there were at each path, such as `data[].price`, and `skipped` has one reason for each
-        /// element, at most 100, such as `data.[3].price is no Int`. Neither contains values; the key of a dictionary is `*`.
+        /// `converted` contains the number of converted values for each path, such as `data[].price`. `skipped` contains one
+        /// reason for each omitted element, at most 100, such as `data.[3].price is no Int`. Neither contains values; the key of
+        /// a dictionary is `*`.
         case decodedLeniently(converted: [String: Int], skipped: [String])
         /// The load has a new login or session key.
         case renewed(Renewal)
-        /// The load waits before it is sent, or sent again; for at most this long, if that is known.
+        /// The load waits before it is sent or sent again; `limit` is the longest wait, if known.
         case waiting(Reason, limit: Duration?)
         /// The load is sent again, after a relogin, a delay or a request of an adapter, or because the server has changed a list.
         case tryingAgain
@@ -67,7 +68,7 @@ public final class APIEvent: Sendable {
         case released
     }
 
-    /// How many of the events a monitor observes, and a log shows.
+    /// The events that a monitor observes, or that a log shows.
     public enum Level: Int, Sendable, Comparable {
         /// ``Kind/ended(_:)`` of each load, and before it ``Kind/respondedFromCache(_:)`` if a stored response was used.
         case endings
@@ -129,7 +130,7 @@ public final class APIEvent: Sendable {
     public let attempt: Int
     /// The number of the request on the wire, unique in the process; `nil` for events outside an exchange.
     ///
-    /// Each try and each redirect that is followed has another number; loads that share an exchange have the same one.
+    /// Each attempt and each followed redirect has its own number; loads that share an exchange have the same number.
     public let exchange: UInt64?
     /// When it happened.
     public var time: ContinuousClock.Instant { SystemClock.instant(of: uptime) }
@@ -141,7 +142,7 @@ public final class APIEvent: Sendable {
     public var elapsed: Duration { uptime - load.began }
     /// What has happened.
     public let kind: Kind
-    /// The last response of a load that has ended, with the code and message that were read in it; `nil` for other events.
+    /// The last response of an ended load, with the code and message read from it; `nil` for other events.
     public let response: APIResponse?
 
     /// Creates an event, for example in a test of a monitor.
@@ -150,7 +151,7 @@ public final class APIEvent: Sendable {
     ///   - kind: What has happened.
     ///   - id: The ID of the load.
     ///   - method: The method of the request.
-    ///   - path: The path; what may be secret in it is redacted.
+    ///   - path: The path; parts that may be secret are redacted.
     ///   - attempt: The number of the try.
     ///   - exchange: The number of the request on the wire.
     ///   - time: When it happened.

@@ -1,14 +1,14 @@
 import Foundation
 
-/// Writes what loads do as lines of text.
+/// A monitor that logs loads as lines of text.
 ///
 /// ```swift
 /// let proxy = APIProxy()
 /// proxy.monitors = [APILog()]
 /// ```
 ///
-/// One line for each ending, by default: method, path, status, business code, duration, bytes and tries of a success, and the
-/// type of the error and its reason for a failure.
+/// By default, writes one line for each ending. The line contains method, path, status, business code, duration, bytes and number
+/// of attempts, and for a failure the type of the error and its reason.
 ///
 /// ```
 /// GET /goods/{id} 200 | 12.3 ms | 2.1 KB | 1 try
@@ -16,11 +16,11 @@ import Foundation
 /// GET /goods/{id} failed: timeout, the connection was silent for too long | 60.0 s | 1 try
 /// ```
 ///
-/// No line contains a query, a header or a body unless the log is ``init(_:showing:write:)`` created to show them, and then
-/// with the values that ``Redactor/shared`` considers harmless. Control characters in what servers and apps provide are escaped, so
-/// that they cannot forge a line or control a terminal.
+/// Queries, headers and bodies are logged only if they are passed to ``init(_:showing:write:)``, and only with the values that
+/// ``Redactor/shared`` considers harmless. Control characters in texts from servers and apps are escaped, so that they cannot
+/// forge a line or control a terminal.
 ///
-/// A log on level ``APIEvent/Level/endings`` costs a few microseconds for each load.
+/// A log with the level ``APIEvent/Level/endings`` costs a few microseconds for each load.
 public final class APILog: APIMonitor {
     /// What is shown of requests and responses; on level ``APIEvent/Level/endings`` of the last response.
     public struct Details: OptionSet, Sendable {
@@ -49,7 +49,7 @@ public final class APILog: APIMonitor {
     /// Creates a log.
     ///
     /// - Parameters:
-    ///   - level: How much is logged; the endings by default.
+    ///   - level: The events to log; the endings by default.
     ///   - details: What is shown of requests and responses; by default neither queries nor headers nor bodies.
     ///   - write: Receives each entry, a line without line feed, or a line and indented ones for headers and bodies. Called on any
     ///     thread, for several loads at once; must not block. By default, entries are written to standard error on Linux, and on

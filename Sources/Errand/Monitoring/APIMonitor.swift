@@ -1,21 +1,21 @@
-/// Observes the events of loads and plain calls, and changes nothing.
+/// Observes the events of loads and plain calls, without changing them.
 ///
-/// Add one to ``APIProxy/monitors`` for all loads of a proxy, or to ``APIService/monitors`` for those of a service. Without
+/// Add a monitor to ``APIProxy/monitors`` for all loads of a proxy, or to ``APIService/monitors`` for those of a service. Without
 /// monitors, events cost nothing.
 public protocol APIMonitor: Sendable {
     /// Observes an event.
     ///
-    /// Called on any thread but that of a transport, for one load in the order of its events and never at the same time; for
-    /// several loads at once. Must not block: the events of its load wait, and a thread of the pool is occupied. May call the
-    /// library; loads that it begins have separate events.
+    /// Called on any thread except a transport's. The events of one load are observed in order, one at a time; those of several
+    /// loads may be observed concurrently. Must not block, because the next events of the load wait, and a thread of the pool is
+    /// occupied. May call the library; loads that it begins have their own events.
     ///
-    /// - Parameter event: The event. It can contain secrets, which its description and ``Redactor`` do not print.
+    /// - Parameter event: The event. It may contain secrets; its description and ``Redactor`` do not show them.
     func observe(_ event: APIEvent)
 
     /// Which events ``observe(_:)`` is called for; every event by default.
     ///
-    /// Other events cost nothing: a monitor of endings is several times cheaper for a load than one of all events. Read when the
-    /// monitor is added to a proxy, and by each load of a service that has monitors.
+    /// Other events cost nothing: a monitor that observes only endings costs a load several times less than one that observes all
+    /// events. Read when the monitor is added to a proxy, and by each load of a service with monitors.
     var observedLevel: APIEvent.Level { get }
 }
 

@@ -8,17 +8,18 @@ extension HTTPRequest {
     /// print(try request.curlCommand(includesSecrets: true))
     /// ```
     ///
-    /// Redacted, as by default, the command is for readers: run, it sends placeholders or fails, and reads no file. With
-    /// its secrets it sends the same method, URL, header lines and body as libcurl's transport; it contains every secret of the
-    /// request. Files are read by name. `URLSession` adds header lines that the command does not send, such as `User-Agent`.
+    /// By default, the command is redacted and meant for reading: if run, it sends placeholders or fails, and reads no file. With
+    /// secrets, the command contains every secret of the request, and sends the same method, URL, header lines and body as
+    /// libcurl's transport; it reads files by name. `URLSession` adds header lines that the command does not send, such as
+    /// `User-Agent`.
     ///
     /// The command follows no redirects. Proxy, TLS and other settings of the transport's ``TransportConfiguration`` are not part
     /// of it.
     ///
     /// - Parameter includesSecrets: Whether everything is shown, instead of what ``Redactor/shared`` shows; `false` by default.
     /// - Returns: The command, of one or more lines, without a line feed at its end.
-    /// - Throws: ``TransportError/Kind/invalidRequest`` if the request would be refused before it is sent, or with secrets
-    ///   for a body with a stream, which a command cannot repeat.
+    /// - Throws: ``TransportError/Kind/invalidRequest`` if the request would be refused before it is sent or, with secrets, if
+    ///   the body contains a stream, which a command cannot repeat.
     public func curlCommand(includesSecrets: Bool = false) throws(TransportError) -> String {
         try validate()
         return try CurlCommand(request: self, redactor: includesSecrets ? nil : .shared).text()

@@ -1,11 +1,13 @@
 /// Sends the requests of an app, tracks them by ID, cancels them, and owns cookies and transport.
 ///
-/// Everything here but ``errorPresenter`` may be called from any thread or actor. Each load ends exactly once.
+/// All members except ``errorPresenter`` may be called from any thread or actor. Each load ends exactly once.
 public final class APIProxy: Sendable {
-    /// The proxy that requests use unless they are given another, or begin inside ``ReloginHandler/relogin()`` for another; its
-    /// cookies persist in the application's own file.
+    /// The proxy of requests that are created without another proxy and do not begin inside a ``ReloginHandler/relogin()`` for
+    /// another proxy.
     ///
-    /// It can be configured before its first use; see ``configureShared(with:)``.
+    /// Its cookies persist in the application's own file.
+    ///
+    /// You can configure it before its first use; see ``configureShared(with:)``.
     public static var shared: APIProxy { replacement ?? standard }
 
     /// A replacement for ``shared`` in a test.
@@ -14,7 +16,7 @@ public final class APIProxy: Sendable {
 
     /// Configures ``shared``, once and before its first use.
     ///
-    /// The creation of a request without a `proxy` argument is a use.
+    /// Creating a request without a `proxy` argument counts as a use.
     ///
     /// ```swift
     /// var configuration = APIProxyConfiguration()
@@ -22,8 +24,8 @@ public final class APIProxy: Sendable {
     /// try APIProxy.configureShared(with: configuration)
     /// ```
     ///
-    /// Called on any thread; the first call that does not throw has an effect. An ``APIProxy`` that the app
-    /// creates receives these values as arguments instead.
+    /// May be called on any thread; only the first call that does not throw has an effect. If the app creates an ``APIProxy``,
+    /// pass these values to its initializer instead.
     ///
     /// - Throws: Why nothing was configured.
     public static func configureShared(with configuration: APIProxyConfiguration) throws(APIProxyConfigurationError) {
@@ -36,7 +38,7 @@ public final class APIProxy: Sendable {
         var onError: (@Sendable (any Error) -> Void)?
     }
 
-    /// The state of the network path; requests are sent whatever it is, except for ``APIRequestOptions/failsWhenUnreachable``.
+    /// The state of the network path; requests are sent in any state, unless ``APIRequestOptions/failsWhenUnreachable`` is true.
     public let reachability: Reachability
     let loads = LoadTable()
     let queue: RequestQueue
@@ -50,7 +52,7 @@ public final class APIProxy: Sendable {
     @MainActor weak var presenter: AnyObject?
     private let state: Lock<State>
 
-    /// Creates a proxy, for tests or for a part of an app that shares nothing with the rest.
+    /// Creates a proxy; for tests, or for a part of an app that shares nothing with the rest.
     ///
     /// - Parameters:
     ///   - service: The default service; none by default.
@@ -59,7 +61,7 @@ public final class APIProxy: Sendable {
     ///   - queueLimits: How many requests may be on the wire at a time; 64 for each host and 256 in all by default.
     ///   - reachability: The state of the network path; the system's by default.
     ///   - clock: The time of deadlines, back-off and cookies; the machine's by default.
-    ///   - monitors: What observes the loads; nothing by default. See ``monitors``.
+    ///   - monitors: The observers of loads; none by default. See ``monitors``.
     public init(
         service: APIService? = nil,
         transport: (any HTTPTransport)? = nil,
@@ -79,27 +81,29 @@ public final class APIProxy: Sendable {
 
     deinit { endingPublisher.finish() }
 
-    /// The service of requests that name none; without one, the default, their loads fail with `invalidRequest`.
+    /// The service of requests that name no service; if it is `nil`, the default, loads of such requests fail with
+    /// `invalidRequest`.
     ///
-    /// Not that of requests inside ``ReloginHandler/relogin()`` of another service: see ``BaseAPIRequest/service``.
+    /// Requests inside ``ReloginHandler/relogin()`` use the service whose login is renewed instead; see
+    /// ``BaseAPIRequest/service``.
     public var defaultService: APIService? {
         get { state.withLock(\.service) }
         set { state.withLock { exchange(&$0.service, with: newValue) } }
     }
 
-    /// What observes all loads and plain calls that begin from now on, before the ``APIService/monitors`` of their services; none
-    /// by default.
+    /// Monitors that observe all loads and plain calls that begin from now on, before the ``APIService/monitors`` of their
+    /// services; none by default.
     ///
-    /// Retained. Each load has the monitors that are set when it begins.
+    /// The proxy retains the monitors. A load is observed by the monitors that are set when it begins.
     public var monitors: [any APIMonitor] {
         get { monitorList.all }
         set { monitorList.all = newValue }
     }
 
-    /// The loads that have begun and not ended, oldest first.
+    /// The loads that have begun and have not ended, oldest first.
     public var activeRequests: [ActiveRequest] { loads.activeRequests }
 
-    /// The endings of the loads of this proxy, for code that is not their delegate: statistics, tests, a widget that is updated.
+    /// The endings of this proxy's loads, for code that is not their delegate, such as statistics, tests, or a widget to update.
     ///
     /// ```swift
     /// for await load in APIProxy.shared.endings {
@@ -107,27 +111,27 @@ public final class APIProxy: Sendable {
     /// }
     /// ```
     ///
-    /// Reads from now on: every load and plain call that ends afterwards, once each, in the order of their endings. Any number of
-    /// readers may exist; without one, this costs nothing. An ending is passed to the
-    /// readers before the delegate, the closure or the caller of the load receives it; one that is passed to several has the same
-    /// order for all. A load of a request ends on the main actor, a plain call on any thread.
+    /// The sequence contains each load and plain call that ends from now on, once, in the order of their endings. Any number of
+    /// readers may exist, and all receive endings in the same order; without a reader, this costs nothing. Readers receive an
+    /// ending before the delegate, the closure or the caller of the load does. A load of a request ends on the main actor, a
+    /// plain call on any thread.
     ///
-    /// Up to 1,024 endings wait for a slow reader. After that the oldest is dropped for each new one, and the next ending that
-    /// is read has the number of those that are missing before it; see ``EndedRequest/droppedCount``.
+    /// Up to 1,024 endings are buffered for a slow reader. After that, each new ending replaces the oldest one, and the next
+    /// ending that is read contains the number of dropped endings before it; see ``EndedRequest/droppedCount``.
     ///
-    /// The iteration ends when its task is cancelled, and when the proxy is released, which the sequence does not retain.
+    /// The iteration ends when its task is cancelled or the proxy is released. The sequence does not retain the proxy.
     public var endings: some AsyncSequence<EndedRequest, Never> & Sendable { EndedRequests(of: endingPublisher) }
 
     // MARK: Cancelling
 
-    /// Cancels one load, in whatever state it is.
+    /// Cancels one load, in any state.
     ///
-    /// When this returns, neither success nor failure will be delivered for `id`. A request that is under way is stopped, unless
-    /// other loads share it: its connection is closed, or over HTTP/2 its stream reset. The delegate or the `async` caller is
-    /// notified of the cancellation soon afterwards; for a download, when nothing of it is left on the disk. The file that a
-    /// download was to replace stays as it was. An unknown, ended or repeated ID is a no-op.
+    /// After this call has returned, neither success nor failure is delivered for `id`. A request that is under way is stopped,
+    /// unless other loads share it: its connection is closed or, over HTTP/2, its stream is reset. The delegate or the `async`
+    /// caller is notified of the cancellation soon afterwards; for a download, after its temporary file has been removed. The
+    /// file that a download was to replace does not change. Does nothing for an unknown, ended or already cancelled load.
     ///
-    /// - Returns: Whether this call has ended the load.
+    /// - Returns: Whether this call ended the load.
     @discardableResult
     public func cancelRequest(_ id: RequestID) -> Bool {
         guard let load = loads.claim(id) else { return false }
@@ -148,14 +152,14 @@ public final class APIProxy: Sendable {
 
     /// Sends a plain request, for code without a screen.
     ///
-    /// Cookies are sent and stored and redirects followed; nothing else of a service applies. The call queues like a load of
-    /// normal priority, unless it is made inside ``ReloginHandler/relogin()``, is in ``activeRequests``, and can be cancelled by
-    /// ID and by cancelling the task. Its ``HTTPRequest/deadline`` runs from its turn.
+    /// Sends and stores cookies and follows redirects, but applies nothing else of a service. The call queues like a load of
+    /// normal priority, unless it is made inside ``ReloginHandler/relogin()``. It is listed in ``activeRequests``, and can be
+    /// cancelled by its ID or by cancelling the task. Its ``HTTPRequest/deadline`` does not run while it queues.
     ///
     /// - Parameters:
-    ///   - request: What to send.
-    ///   - progress: Called on any thread while bytes move; not after `send` has returned, except that one report may
-    ///     follow a cancellation.
+    ///   - request: The request to send.
+    ///   - progress: Called on any thread while bytes are transferred. Not called after `send` has returned, except that one
+    ///     report may follow a cancellation.
     /// - Returns: The response, whatever its status.
     /// - Throws: ``APIError`` when there is no complete response, `cancelled` when it was cancelled.
     public func send(
@@ -165,21 +169,22 @@ public final class APIProxy: Sendable {
         try await PlainCall(request, service: nil, proxy: self).response(progress: progress)
     }
 
-    /// Sends a plain request as one of a service: with its headers, its login and its retries.
+    /// Sends a plain request with the headers, the login and the retries of a service.
     ///
     /// ```swift
     /// let response = try await proxy.send(HTTPRequest(.get, URL(string: "/orders/7")!), to: service)
     /// ```
     ///
-    /// A URL without a scheme is a path below ``APIService/baseURL``; any other has the service's origin. As with a load, the
-    /// request is completed at each send: by ``APIService/commonHeaders``, which the request's own headers replace, and by
-    /// ``Adapters/request``; ``Adapters/response`` change its response. An expired login is renewed and the
-    /// request sent once more; the retry policy applies; the call ends with the session (``logout(from:)``). The service's
-    /// parameters, its adapters of parameters and data, its envelope and failure reader do not apply, nor its timeout, limits and
-    /// redirect policy, which are the request's. Everything else is as with ``send(_:progress:)``.
+    /// A URL without a scheme is a path below ``APIService/baseURL``; any other URL must have the service's origin. Each attempt
+    /// adds ``APIService/commonHeaders``, which the request's own headers replace, then calls ``Adapters/request``, and
+    /// ``Adapters/response`` for the response. If the login has expired, it is renewed and the request is sent once more. The
+    /// retry policy applies. ``logout(from:)`` cancels the call.
+    ///
+    /// The service's parameters, its adapters of parameters and data, its envelope and its failure reader do not apply. Timeout,
+    /// limits and redirect policy are those of the request. Everything else is as with ``send(_:progress:)``.
     ///
     /// - Parameters:
-    ///   - request: What to send. Its deadline is that of the whole call; without one, the service's is.
+    ///   - request: The request to send. Its deadline applies to the whole call; without one, the service's deadline applies.
     ///   - service: The backend.
     ///   - progress: Called as by ``send(_:progress:)``.
     /// - Returns: The response, whatever its status, unless that is one of ``APIService/loginExpiredStatuses``.
@@ -195,21 +200,23 @@ public final class APIProxy: Sendable {
 
     // MARK: Sessions and cookies
 
-    /// Ends a session on this side: for signing out, and before another account signs in.
+    /// Ends the session in the app, without notifying the server.
     ///
-    /// Call this on the main actor, and remove the credentials that the service's common headers read right after it, before the
-    /// main actor runs other code: no load is sent in between, because all have ended and none can begin.
+    /// Call this when the user signs out, and before another account signs in.
     ///
-    /// Every load of the service in its environment ends as cancelled, wherever it is: queued, under way, in a back-off, waiting
-    /// for a relogin. A relogin that runs is cancelled and its outcome is ignored, and ``ReloginHandler/sessionDidExpire(_:)`` is
-    /// not called for it. The cookies are cleared, also in their file, and a late response restores none. Loads that begin
-    /// afterwards are part of the next session.
+    /// Call this on the main actor. Immediately afterwards, before the main actor runs other code, remove the credentials that
+    /// the service's common headers use. No load is sent in between, because all loads have ended and no other can begin.
     ///
-    /// Requests keep their responses; ``BaseAPIRequest/reset()`` removes them. The cookies of the proxy are cleared for all
-    /// services that have no ``APIService/cookies``.
+    /// Every load of the service in its environment ends as cancelled, whether it is queued, under way, in a back-off, or waiting
+    /// for a relogin. A running relogin is cancelled and its outcome is ignored; ``ReloginHandler/sessionDidExpire(_:)`` is not
+    /// called for it. The cookies are cleared in memory and in their file, and a late response restores none of them. Loads that
+    /// begin afterwards belong to the next session.
     ///
-    /// Calls of ``send(_:progress:)`` are part of no session and continue. Blocks as ``CookieJar/clear()`` does, after all
-    /// loads have ended.
+    /// Requests keep their responses; call ``BaseAPIRequest/reset()`` to remove them. If the service has no
+    /// ``APIService/cookies``, the cookies of the proxy are cleared, which all services without their own jar share.
+    ///
+    /// Calls of ``send(_:progress:)`` belong to no session and continue. After all loads have ended, this blocks as
+    /// ``CookieJar/clear()`` does.
     ///
     /// - Parameter service: The backend; `nil` is the default service.
     public func logout(from service: APIService? = nil) {
@@ -224,15 +231,14 @@ public final class APIProxy: Sendable {
         jar.clearInMemory()
     }
 
-    /// Changes the account: ends the session as ``logout(from:)`` does, but keeps the cookies of the old account.
+    /// Switches to another account: ends the session as ``logout(from:)`` does, but keeps the cookies of the old account.
     ///
-    /// Call this on the main actor, and put the credentials of the new account where the service's common headers read them
-    /// right after it; earlier, a load of the old account might still be sent with them.
+    /// Call this on the main actor. Immediately afterwards, store the credentials of the new account where the service's common
+    /// headers use them. If they were stored earlier, a load of the old account might be sent with them.
     ///
-    /// From then on the cookies of `jar` are sent and stored for every service without ``APIService/cookies``, and for those in a
-    /// named ``APIEnvironment`` a jar beside `jar`; the old jar is saved, and is the only one that a late response changes. Blocks
-    /// as ``CookieJar/flush()`` does; a failure to save is reported to ``onError``, and the old jar tries again as long as it is
-    /// retained.
+    /// From then on, every service without ``APIService/cookies`` uses `jar`, or in a named ``APIEnvironment`` a jar beside
+    /// `jar`. The old jar is saved; a late response changes only the old jar. Blocks as ``CookieJar/flush()`` does. If the old
+    /// jar cannot be saved, the error is reported to ``onError``, and the jar tries again as long as it is retained.
     ///
     /// - Parameters:
     ///   - service: The backend; `nil` is the default service.
@@ -247,16 +253,17 @@ public final class APIProxy: Sendable {
         return old
     }
 
-    /// The cookies of every request whose service has no jar (``APIService/cookies``) and whose environment has no name; each
-    /// named ``APIEnvironment`` has a separate jar beside this one.
+    /// The cookie jar for every request whose service has no ``APIService/cookies`` and whose environment has no name.
+    ///
+    /// Each named ``APIEnvironment`` has a separate jar beside this one.
     public var cookies: CookieJar { state.withLock(\.cookies) }
 
-    /// Receives the errors that no load can report: problems with the files of the cookie jars in use.
+    /// Receives errors that no load can report: problems with the files of the cookie jars in use; `nil` by default.
     ///
-    /// Called with a ``CookieFileError`` once for each kind of problem, until it has ended and occurs again, on the thread
-    /// that found it or any other; never under a lock. Problems from before the hook was set are reported when it is set, or
-    /// with the next load of the service whose jar has them. A jar with a hook reports to that one alone, and one that several
-    /// proxies use reports to the first of them. `nil` by default.
+    /// Called with a ``CookieFileError``, on any thread, never under a lock. Each kind of problem is reported once, and again
+    /// only if it recurs after it was resolved. Problems from before the hook was set are reported when it is set, or with the
+    /// next load of the service that uses the jar. A jar with its own error hook reports to that hook alone; a jar that several
+    /// proxies use reports to the first of them.
     public var onError: (@Sendable (any Error) -> Void)? {
         get { state.withLock(\.onError) }
         set {

@@ -1,8 +1,8 @@
-/// How ``APIProxy/shared`` is made; see ``APIProxy/configureShared(with:)``.
+/// The settings with which ``APIProxy/shared`` is created; see ``APIProxy/configureShared(with:)``.
 public struct APIProxyConfiguration: Sendable {
-    /// How it connects; the defaults of ``TransportConfiguration`` by default.
+    /// The settings for connections; by default, those of a new ``TransportConfiguration``.
     public var transport = TransportConfiguration()
-    /// What sends the requests instead of a ``SystemTransport`` with ``transport``, such as one of the app, or a scripted one in
+    /// A transport that replaces the ``SystemTransport`` with ``transport``, such as a transport of the app, or a scripted one in
     /// previews and user interface tests; `nil` by default.
     public var customTransport: (any HTTPTransport)?
     /// How many requests may be on the wire at a time, 64 for each host and 256 in all by default; the capacity of the transport
@@ -10,7 +10,7 @@ public struct APIProxyConfiguration: Sendable {
     public var queueLimits = QueueLimits()
     /// The time of deadlines, back-off and cookies; the machine's by default.
     public var clock: any APIClock = SystemClock()
-    /// What observes the loads, as ``APIProxy/monitors`` of the proxy describes; none by default.
+    /// The observers of loads, as described at ``APIProxy/monitors``; none by default.
     public var monitors: [any APIMonitor] = []
 
     /// Creates the default configuration.

@@ -1,10 +1,10 @@
-/// Why ``APIProxy/shared`` was not configured; it is as it was before the call.
+/// The reason why ``APIProxy/shared`` was not configured; the failed call changes nothing.
 public enum APIProxyConfigurationError: Error, Sendable {
-    /// It has been used: it has its transport, and requests may be under way.
+    /// The shared proxy has been used: it already has its transport, and requests may be under way.
     case alreadyInUse
-    /// It has been configured before.
+    /// The shared proxy has already been configured.
     case alreadyConfigured
-    /// The transport refuses its configuration, or cannot be made now.
+    /// The transport refuses its configuration, or cannot be created now.
     case transport(TransportError)
 }
 

@@ -1,4 +1,4 @@
-/// One load that has begun and not ended, for inspection.
+/// A load that has begun and has not ended, for inspection.
 public struct ActiveRequest: Sendable, Identifiable {
     /// The load's ID.
     public let id: RequestID

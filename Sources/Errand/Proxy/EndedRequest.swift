@@ -8,11 +8,11 @@ public struct EndedRequest: Sendable, Identifiable {
     public let method: HTTPMethod
     /// The path with `{name}` for its parameters; for a plain call the URL without user, password, query and fragment.
     public let path: String
-    /// The response, with status, headers and timings, but neither body nor file; `nil` if none was received.
+    /// The response with status, headers and timings, but without body and file; `nil` if none was received.
     public let response: APIResponse?
     /// How the load ended; the ``APIError/response`` of a failure is ``response``.
     public let ending: APIEnding
-    /// The number of endings directly before this one that were dropped because the reader was too slow; usually 0.
+    /// The number of endings that were dropped directly before this one because the reader was too slow; usually 0.
     public internal(set) var droppedCount = 0
 
     init(

@@ -1,5 +1,6 @@
-/// The order in which queued requests are sent; those of one priority and host are sent in the order in
-/// which their loads began.
+/// The priority of a queued request.
+///
+/// Requests of the same priority to the same host are sent in the order in which their loads began.
 public enum RequestPriority: Int, Sendable, CaseIterable, Comparable {
     /// After all others, such as a prefetch.
     case background

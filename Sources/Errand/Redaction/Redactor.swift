@@ -1,10 +1,10 @@
 public import Foundation
 
-/// Shows what is known to be harmless of headers, URLs and bodies, and only the size of everything else.
+/// Shows the parts of headers, URLs and bodies that are known to be harmless, and only the size of everything else.
 ///
-/// A header, a query or form item, or a JSON member whose name is not known to be harmless is shown as `<redacted n bytes>`. One
-/// redactor, ``shared``, is used by descriptions, errors, logs, cURL commands, archives and reports. An app adds names when it
-/// starts:
+/// The value of a header, a query or form item, or a JSON member is shown as `<redacted n bytes>`, unless its name is known to be
+/// harmless. Descriptions, errors, logs, cURL commands, archives and reports use one redactor, ``shared``. Add names of harmless
+/// values when the app starts:
 ///
 /// ```swift
 /// Redactor.shared.headerNames = ["X-Request-ID"]
@@ -17,7 +17,7 @@ public import Foundation
 /// `errcode`, `errno`, `errorCode` and `error_code` where they are integers of at most six digits; scheme, host, port and path of a
 /// URL. A parameter in a path is shown only where the path is not known with `{name}` for its parameters, as in ``APIError/path``.
 ///
-/// Names can be secrets as well, such as members that are named by an e-mail address. ``name(_:)`` describes which are shown.
+/// Names can be secrets as well, such as members whose names are e-mail addresses; see ``name(_:)`` for the names that are shown.
 public struct Redactor: Sendable {
     /// The names of further headers whose values are harmless; case does not matter.
     public var headerNames: Set<String> = [] {
@@ -34,9 +34,8 @@ public struct Redactor: Sendable {
 
     /// The redactor of this process; without names of the app by default.
     ///
-    /// It is read on any thread whenever something is printed, so that a change applies to existing logs, recorders and
-    /// values as well, but not to the text in the reason of an error. Change it in one place: of two changes at the same
-    /// time, one may be lost.
+    /// Read on any thread whenever something is printed, so a change also applies to existing logs, recorders and values, but not
+    /// to the reason of an existing error. Change it in one place, because one of two concurrent changes may be lost.
     public static var shared: Redactor {
         get { replacement ?? process.withLock(\.self) }
         set {
@@ -114,9 +113,9 @@ extension Redactor {
 
     /// Returns the printable form of a URL or a relative reference.
     ///
-    /// Without user, password and fragment, also those of a URL in the path; the query with its redacted values. Of a URL that is
-    /// longer than 8 KB, only the size is shown. The result is for readers: its placeholders have
-    /// characters that a URL may not contain.
+    /// Removes user, password and fragment, also those of a URL in the path, and redacts the values of the query. For a URL
+    /// longer than 8 KB, only the size is shown. The result is meant for reading: its placeholders contain characters that are
+    /// not allowed in a URL.
     public func url(_ text: String) -> String { URLRedaction(redactor: self).url(text) }
 
     /// Returns the names and values of a query, or of a body of the type `application/x-www-form-urlencoded`, in their printable
@@ -132,9 +131,9 @@ extension Redactor {
 extension Redactor {
     /// Returns the printable form of a body.
     ///
-    /// Of JSON, the structure, the names and the harmless values are shown, without blanks; of forms and `multipart/form-data` the
-    /// names and the harmless values. Of every other body, one that is malformed, has more than 256 KiB, or is nested more than 512
-    /// deep, only the size is shown: redact before a body is cut.
+    /// For JSON, shows the structure, the names and the harmless values, without whitespace; for forms and `multipart/form-data`,
+    /// the names and the harmless values. Shows only the size of any other body, and of a body that is malformed, larger than 256
+    /// KiB, or nested more than 512 levels deep. Redact a body before you shorten it, because a shortened body is malformed.
     ///
     /// - Parameters:
     ///   - body: The bytes.

@@ -8,10 +8,10 @@
 /// ```
 ///
 /// Without a delegate, `try await APIBatch.values(of: goods, cart)` loads and returns all responses, and ``APIGroup/run()`` waits
-/// for a batch, whose outcomes then have a ``APIOutcome/result`` each. A request that is cancelled alone is not a failure of the
-/// batch: the others continue.
+/// until each outcome has its ``APIOutcome/result``. Cancelling a single request does not fail the batch; the other requests
+/// continue.
 public final class APIBatch: APIGroup {
-    /// What a failure of one request does to the others.
+    /// What happens to the other requests when one fails.
     public enum FailurePolicy: Sendable {
         /// They continue; the batch fails when all have ended, with the first error.
         case waitForAll
@@ -24,7 +24,7 @@ public final class APIBatch: APIGroup {
     /// Creates a batch without requests.
     ///
     /// - Parameters:
-    ///   - failurePolicy: What a failure of one request does to the others.
+    ///   - failurePolicy: What happens to the other requests when one fails.
     ///   - delegate: Receives the ending of the batch; not retained.
     public init(_ failurePolicy: FailurePolicy = .waitForAll, delegate: (any APIGroupDelegate)? = nil) {
         self.failurePolicy = failurePolicy
@@ -41,8 +41,8 @@ public final class APIBatch: APIGroup {
 
     /// Adds requests of any classes; traps if the batch has begun.
     ///
-    /// - Returns: The outcomes in the order of the requests. Each response is the ``APIManager/Response`` of a request, which has
-    ///   it as well.
+    /// - Returns: The outcomes in the order of the requests. Each outcome's value is the ``APIManager/Response`` of its request,
+    ///   which the request stores as well.
     @discardableResult
     public func add(_ requests: [any APIManager]) -> [APIOutcome<any Sendable>] {
         requests.map { addErased($0) }

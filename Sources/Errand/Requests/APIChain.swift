@@ -1,4 +1,4 @@
-/// Requests that are loaded one after the other, each created from the responses before.
+/// Requests that are loaded one after the other; each can be created from the responses before it.
 ///
 /// ```swift
 /// let chain = APIChain(delegate: self)
@@ -7,8 +7,8 @@
 /// chain.start()                                // later: groupDidSucceed, and try details.value
 /// ```
 ///
-/// The first failure ends the chain, unless the request has a `recover`; later requests are not created. Plain `async` code
-/// needs no chain: `try await DetailRequest(id: GoodsListRequest().value()[0].id).value()`.
+/// The first failure ends the chain, unless the failed request has a `recover` closure; later requests are not created. Plain
+/// `async` code needs no chain: `try await DetailRequest(id: GoodsListRequest().value()[0].id).value()`.
 public final class APIChain: APIGroup {
     /// Creates a chain without requests.
     ///
@@ -28,8 +28,9 @@ public final class APIChain: APIGroup {
     /// - Parameters:
     ///   - make: Returns the request; called once, on the main actor. An error that is not an ``APIError`` becomes the
     ///     underlying error of an `invalidRequest`.
-    ///   - recover: Returns another response when the request has failed, for example another request's; its error is the
-    ///     chain's failure. Not called when the chain is cancelled. Without it the chain fails.
+    ///   - recover: Returns a replacement response after the request failed, for example that of another request. An error that
+    ///     it throws fails the chain. Not called when the chain is cancelled. Without this closure, a failure of the request
+    ///     fails the chain.
     /// - Returns: The request's outcome.
     @discardableResult
     public func add<Manager: APIManager>(

@@ -2,11 +2,15 @@ public import Observation
 
 /// Several requests with one ending: an ``APIBatch`` or an ``APIChain``.
 ///
-/// A group runs once, and ends once: in one method of its delegate, and for every caller of ``run()``. The delegates of its
-/// requests are not notified. A group that fails after ``start()`` calls the ``ErrorPresenter`` of one request, once, before
-/// its delegate: a batch with the first failure of a request that presents errors, a chain with the failure that ended it,
-/// unless that has no request. A group that only ``run()`` has begun throws its error instead. A running group retains itself and
-/// its requests; when it has ended it releases the requests and the closures that create them, and only the ``APIOutcome``s remain.
+/// A group runs once and ends once: it notifies one method of its delegate, and every call of ``run()`` returns or throws. The
+/// delegates of its requests are not notified.
+///
+/// If a group that ``start()`` began fails, it calls the ``ErrorPresenter`` of one request, once, before its delegate. A batch
+/// presents the first failure of a request that presents errors; a chain presents the failure that ended it, if that is the
+/// failure of a request. A group that only ``run()`` began throws its error instead.
+///
+/// A running group retains itself and its requests. When it has ended, it releases the requests and the closures that create
+/// them; only the ``APIOutcome``s remain.
 @MainActor @Observable public class APIGroup {
     typealias Step = @MainActor (APIGroup) async throws(APIError) -> Void
 
@@ -14,11 +18,11 @@ public import Observation
     ///
     /// Not retained.
     @ObservationIgnored public weak var delegate: (any APIGroupDelegate)?
-    /// How the group has ended; `nil` until then, and `cancelled` if it was cancelled.
+    /// How the group ended: `nil` until it has ended, `cancelled` if it was cancelled.
     public private(set) var result: Result<Void, APIError>?
-    /// The number of its requests that have ended: succeeded, failed or cancelled.
+    /// The number of requests of the group that have succeeded, failed, or been cancelled.
     public private(set) var finishedCount = 0
-    /// The number of its requests.
+    /// The number of requests in the group.
     public private(set) var count = 0
 
     @ObservationIgnored private var steps: [Step] = []
@@ -29,12 +33,13 @@ public import Observation
 
     init(delegate: (any APIGroupDelegate)?) { self.delegate = delegate }
 
-    /// Whether the group has begun and not ended.
+    /// Whether the group has begun and has not ended.
     public var isRunning: Bool { task != nil }
 
     /// Begins the group; the requests begin after this has returned.
     ///
-    /// Does nothing if the group has begun.
+    /// If ``run()`` has already begun the group, this begins nothing, but lets the group present its error. Does nothing after
+    /// the ending.
     public func start() {
         presentsErrors = true
         begin()

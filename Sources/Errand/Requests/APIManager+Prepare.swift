@@ -1,11 +1,12 @@
 extension APIManager {
-    /// Returns the request that a load would send now, and sends nothing: for a cURL command, a test, or a log.
+    /// Returns the request that a load would send now, without sending it; for a cURL command, a test, or a log.
     ///
-    /// It has everything that ``loadData(params:indicator:message:)`` would send: merged and adapted parameters, headers, body,
-    /// signature and cookies, of a list those of its first page. Calls what that calls before it sends: the param source, the
-    /// hooks, the interceptor and the validator, then the closures of the service and the adapters, which may exchange a key.
-    /// Neither the delegate nor a monitor is notified, ``BaseAPIRequest/loadAgain()`` knows nothing of it, and an expired login is
-    /// not renewed.
+    /// The request contains everything that ``loadData(params:indicator:message:)`` would send: merged and adapted parameters,
+    /// headers, body, signature and cookies. For a list, it is the request for the first page.
+    ///
+    /// Calls the param source, the hooks, the interceptor and the validator, then the closures of the service and the adapters,
+    /// as a load does before it is sent. Adapters may exchange a key. Neither the delegate nor a monitor is notified,
+    /// ``BaseAPIRequest/loadAgain()`` ignores this call, and an expired login is not renewed.
     ///
     /// - Parameter params: The parameters; those of the param source by default.
     /// - Returns: The request, with its cookies.

@@ -1,16 +1,16 @@
-/// What a ``BaseAPIRequest`` subclass adopts to become loadable: path, method and the type of the response.
+/// The protocol that a ``BaseAPIRequest`` subclass adopts to define its path, its method and the type of its response.
 @MainActor public protocol APIManager: BaseAPIRequest {
-    /// What a response is decoded to: any `Decodable`, `String`, `Data`, ``JSONValue``, ``DownloadedFile``, or `Void`.
+    /// The type of a decoded response: any `Decodable`, `String`, `Data`, ``JSONValue``, ``DownloadedFile``, or `Void`.
     ///
-    /// Responses are decoded off the main actor. In a module with the default isolation `MainActor`, as that of a new app
-    /// project, declare the types of a response `nonisolated struct`.
+    /// Responses are decoded off the main actor. In a module whose default isolation is `MainActor`, as in a new app project,
+    /// declare the types of a response `nonisolated struct`.
     associatedtype Response: Sendable
 
-    /// The path below the service's base URL, or an absolute URL of the same origin (scheme, host and port) as that.
+    /// The path below the service's base URL, or an absolute URL with the same origin (scheme, host and port) as the base URL.
     ///
-    /// `{name}` in it is replaced by a parameter, encoded as one segment; a brace itself is written `%7B`. An absolute URL keeps
-    /// its query, to which parameters may be added; one of another origin fails the load with `security` before it is sent, because
-    /// the service's headers are for its origin alone.
+    /// Each `{name}` in the path is replaced by the parameter of that name, encoded as one segment; write a literal brace as
+    /// `%7B`. An absolute URL keeps its query, and parameters may be added to it. If the URL has another origin, the load fails
+    /// with `security` before it is sent, because the service's headers are for its origin alone.
     var path: String { get }
 
     /// The request method.
@@ -19,11 +19,11 @@
     /// Decodes the server's response as a ``Response``; `ResponseSerializer.automatic` by default.
     var responseSerializer: ResponseSerializer<Response> { get }
 
-    /// A chance to change a decoded response; returns it as it is by default.
+    /// Returns the response to store and deliver, changed if necessary; returns the decoded response unchanged by default.
     ///
-    /// Called once for each accepted response, on the main actor, before the response is stored and delivered. If it edits a
-    /// ``PageAPIRequest`` so that the page is out of date, the page is requested again in the same load, and this is called for
-    /// that response as well.
+    /// Called once for each accepted response, on the main actor, before the response is stored and delivered. If this method
+    /// edits a ``PageAPIRequest`` and so makes the page out of date, the same load requests the page again, and this method is
+    /// called for the new response as well.
     func reformData(_ response: Response) -> Response
 }
 
@@ -31,19 +31,19 @@ extension APIManager {
     /// Returns the response as it is.
     public func reformData(_ response: Response) -> Response { response }
 
-    /// The newest decoded response; a failed load leaves it as it was.
+    /// The newest decoded response; a failed load does not change it.
     public var response: Response? { content as? Response }
 
-    /// Begins a load, which ends in exactly one method of the delegate.
+    /// Begins a load, whose ending is delivered to exactly one method of the delegate.
     ///
-    /// Calls the param source, the hooks, the interceptor and the validator, then returns. The load ends later, also one that
-    /// they refuse. Where ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load runs, nothing begins: the parameters and the
-    /// indicator are ignored. On a ``PageAPIRequest`` this loads the first page, as
-    /// ``APIManager/reload(params:indicator:message:)`` does whatever the policy is.
+    /// Calls the param source, the hooks, the interceptor and the validator, then returns. The load always ends after this call
+    /// has returned, even if one of them refuses it. If ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load is running,
+    /// no load begins, and the parameters and the indicator are ignored. On a ``PageAPIRequest``, this loads the first page as
+    /// ``APIManager/reload(params:indicator:message:)`` does, whatever the policy is.
     ///
     /// - Parameters:
-    ///   - params: The parameters, which ``BaseAPIRequest/reformParams(_:)`` may change; those of the param source by default. A
-    ///     retry, and the try after a relogin, send the same.
+    ///   - params: The parameters, which ``BaseAPIRequest/reformParams(_:)`` may change; those of the param source by default.
+    ///     Retries and the attempt after a relogin send the same parameters.
     ///   - indicator: Shown now, and hidden when the load ends; retained until then. None by default.
     ///   - message: The text that the indicator shows; none by default.
     /// - Returns: The load's ID, for ``APIProxy/cancelRequest(_:)``.
@@ -58,14 +58,14 @@ extension APIManager {
 
     /// Begins a load, as ``loadData(params:indicator:message:)`` does, and passes its ending to a closure instead of the delegate.
     ///
-    /// Where ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load runs, the closure receives that one's ending.
+    /// If ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load is running, the closure receives the ending of that load.
     ///
     /// - Parameters:
     ///   - params: The parameters; those of the param source by default.
     ///   - indicator: Shown now and hidden at the ending; none by default.
     ///   - message: The text that the indicator shows; none by default.
-    ///   - completion: Called once, on the main actor, after this has returned: with the response, with the error, or with
-    ///     `cancelled`. It and the request are retained until then, so the request needs no property.
+    ///   - completion: Called once, on the main actor, after this call has returned, with the response, the error, or
+    ///     `cancelled`. The load retains the closure and the request until then, so you need not keep the request in a property.
     /// - Returns: The load's ID.
     @discardableResult
     public func loadData(
@@ -81,15 +81,17 @@ extension APIManager {
 
     /// Loads and returns the response.
     ///
-    /// The load is like any other, but the caller receives its ending instead of the delegate. Cancelling the task cancels
-    /// the load. Where ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load runs, the caller waits for that one, which a
-    /// cancelled task leaves to the others: it is cancelled with the last of those who want it, as are the delegate or the closure
-    /// that has begun it.
+    /// The caller receives the ending of the load instead of the delegate. Cancelling the task cancels the load.
+    ///
+    /// If ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load is running, the caller waits for that load. The load then
+    /// has several receivers: the delegate, closure or call that began it, and each waiting call. Cancelling a task removes only
+    /// its own call; the load is cancelled when no receiver is left.
     ///
     /// - Parameters:
-    ///   - params: The parameters, as of ``loadData(params:indicator:message:)``.
-    ///   - progress: Called on the main actor while bytes are transferred, any number of times, never after the
-    ///     ending; with the newest report only, if the main actor is busy. Not called for a load that ran before. None by default.
+    ///   - params: The parameters; see ``loadData(params:indicator:message:)``.
+    ///   - progress: Called on the main actor any number of times while bytes are transferred, never after the ending. If the
+    ///     main actor is busy, only the newest report is delivered. Not called for a load that was already running. None by
+    ///     default.
     /// - Returns: The response.
     /// - Throws: Why the load failed; `cancelled` when it was cancelled.
     public func value(

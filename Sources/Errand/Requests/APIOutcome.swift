@@ -2,7 +2,7 @@ public import Observation
 
 /// The result of one request of an ``APIBatch`` or an ``APIChain``; it retains the response, never the request.
 @MainActor @Observable public final class APIOutcome<Response: Sendable> {
-    /// How the request has ended; `nil` until then, and if it was never loaded.
+    /// How the request ended; `nil` until it has ended, and if it is never loaded.
     public private(set) var result: Result<Response, APIError>?
     @ObservationIgnored private var cancelLoad: (@MainActor () -> Void)?
     private var isCancelled = false
@@ -16,7 +16,7 @@ public import Observation
 
     /// Cancels this request alone, now or when it begins; does nothing when it has ended.
     ///
-    /// A load that others wait for as well goes on for them, as where the task of a `value()` is cancelled.
+    /// If other calls wait for the same load, the load continues for them, as after cancelling the task of a `value()`.
     public func cancel() {
         isCancelled = true
         cancelLoad?()

@@ -1,19 +1,19 @@
-/// A ready-made request for a call that needs no class: everything that a subclass overrides is an argument.
+/// A ready-made request for a call that needs no class of its own; takes as arguments everything that a subclass overrides.
 ///
 /// ```swift
 /// let invoice = try await APIRequest<Invoice>("/orders/{id}/invoice", params: ["id": 7]).value()
 /// APIRequest<Void>("/feedback", method: .post, params: ["text": text]).loadData { result in … }
 /// ```
 ///
-/// Envelope, login, retries, IDs and cancelling apply as for any other request. The async call and the closure retain the
-/// request until its load has ended; with a delegate, keep it in a property. A request class is the better place for an endpoint
-/// that has several callers.
+/// Envelope, login, retries, IDs and cancellation work as for any other request. An async call and a `loadData` with a closure
+/// retain the request until its load has ended; with a delegate, keep the request in a property. For an endpoint with several
+/// callers, write a request class instead.
 public final class APIRequest<Response: Sendable>: BaseAPIRequest, APIManager {
     /// The path below the service's base URL, or an absolute URL of the service's origin.
     public let path: String
     /// The request method.
     public let method: HTTPMethod
-    /// Makes the value of a response.
+    /// Decodes the response.
     public let responseSerializer: ResponseSerializer<Response>
     private let ownParams: APIParams?
     private let hooks: Hooks
@@ -24,17 +24,18 @@ public final class APIRequest<Response: Sendable>: BaseAPIRequest, APIManager {
     /// - Parameters:
     ///   - path: The path below the service's base URL, or an absolute URL of the service's origin; see ``APIManager/path``.
     ///   - method: The request method.
-    ///   - params: The parameters of every load; those of a call or of the param source are added, and replace others of the same
-    ///     name.
+    ///   - params: The parameters of every load. Parameters of a call or of the param source are added, and replace those of the
+    ///     same name.
     ///   - headers: See ``BaseAPIRequest/headers``.
-    ///   - timeout: The longest time without a transferred byte; `nil` is the service's. See ``BaseAPIRequest/timeout``.
+    ///   - timeout: The longest time without a byte sent or received; `nil` is the service's timeout. See
+    ///     ``BaseAPIRequest/timeout``.
     ///   - requestSerializer: How parameters are encoded as a body.
-    ///   - responseSerializer: Makes the value of a response.
+    ///   - responseSerializer: Decodes the response.
     ///   - destination: Where the body of a 2xx response is stored, memory by default; see ``BaseAPIRequest/destination``.
     ///   - service: The backend; `nil` is the proxy's ``APIProxy/defaultService``.
-    ///   - restartPolicy: What to do when a load begins while another runs; the other is cancelled by default.
+    ///   - restartPolicy: What to do when a load begins while another is running; cancels the running load by default.
     ///   - isLoginRequest: Whether the request signs in; see ``BaseAPIRequest/isLoginRequest``.
-    ///   - options: Deadline, priority, retries and everything else.
+    ///   - options: Deadline, priority, retries and other settings.
     ///   - delegate: Receives the endings of loads; not retained.
     ///   - paramSource: Supplies further parameters; not retained.
     ///   - proxy: Sends the request; see ``BaseAPIRequest/init(delegate:paramSource:proxy:)``.
@@ -93,7 +94,8 @@ public final class APIRequest<Response: Sendable>: BaseAPIRequest, APIManager {
     public override var isLoginRequest: Bool { hooks.isLoginRequest }
     public override var options: APIRequestOptions { hooks.options }
 
-    /// Returns the parameters of this request, and `params`, which replace others of the same name.
+    /// Returns the parameters of this request, merged with `params`; where names are the same, those of `params` replace the
+    /// others.
     public override func reformParams(_ params: APIParams?) -> APIParams? {
         guard let ownParams else { return params }
         return params.map(ownParams.merging) ?? ownParams
@@ -104,7 +106,7 @@ public final class APIRequest<Response: Sendable>: BaseAPIRequest, APIManager {
 }
 
 extension APIRequest where Response: Decodable {
-    /// Creates a request whose responses are read by their type: text, data, or JSON in the service's envelope.
+    /// Creates a request that decodes responses according to their type: text, data, or JSON in the service's envelope.
     ///
     /// Its arguments are those of the initializer with a serializer.
     public convenience init(

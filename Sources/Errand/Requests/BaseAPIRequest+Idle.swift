@@ -3,8 +3,9 @@ import Observation
 extension BaseAPIRequest {
     /// Waits until no load of this request runs and its delegate has been notified of every ending.
     ///
-    /// For a program that must not exit before, and for tests. A load that the delegate begins in its method is waited for as
-    /// well. The request is retained until then, its delegate is not. Returns at once when the calling task is cancelled.
+    /// Use this in tests, and in a program that must not exit while loads run. Also waits for a load that the delegate begins in
+    /// one of its methods. Retains the request meanwhile, but not its delegate. Returns at once when the calling task is
+    /// cancelled.
     ///
     /// ```swift
     /// screen.goodsList.loadData()

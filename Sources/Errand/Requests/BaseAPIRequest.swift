@@ -5,17 +5,17 @@ public import Observation
 /// All methods are called on the main actor, and all properties that a view shows are observable. The properties that a
 /// subclass overrides are *hooks*: each is read once for every load, inside the call that begins it.
 ///
-/// Keep the request in a property of the screen. When a request is released, its loads are cancelled and its delegate is not
-/// called, unless ``APIRequestOptions/releasePolicy`` is `finish`. A local variable is not enough: Swift releases an object after
-/// its last use, in optimized builds often before the end of the scope. An `async` call such as `value()` and a `loadData` with a
-/// closure retain their request until the load has ended.
+/// Keep the request in a property of the screen. When a request is released, its loads are cancelled unless
+/// ``APIRequestOptions/releasePolicy`` is `finish`, and its delegate is not called in either case. A local variable is not
+/// enough: Swift releases an object after its last use, in optimized builds often before the end of the scope. An `async` call
+/// such as `value()` and a `loadData` with a closure retain their request until the load has ended.
 ///
-/// A load does not retain its request, because a weak delegate gives no notice when the screen is released: the request
-/// would live until the response, and the loads of a closed screen would not be cancelled. A request that is released while it
-/// loads and whose delegate still exists is a mistake of the app. It is reported on standard error, and on Apple's platforms
-/// as a fault in the unified log, in every build, once for each class.
+/// A load does not retain its request, so that releasing a screen and its requests cancels the screen's loads. Releasing a
+/// request while it loads and its delegate still exists is a mistake of the app. Every build reports it once for each class: on
+/// standard error, and on Apple's platforms as a fault in the unified log.
 ///
-/// Requests are equal if they are the same object, so a delegate of several can `switch` over the one that it receives.
+/// Requests are equal if they are the same object, so a delegate of several requests can `switch` over the request that it
+/// receives.
 @MainActor @Observable open class BaseAPIRequest {
     /// Receives the endings of loads.
     ///
@@ -46,21 +46,24 @@ public import Observation
     @ObservationIgnored public let proxy: APIProxy
     @ObservationIgnored let namesProxy: Bool
 
-    /// The raw response of the newest load that has ended with one, also with an error status.
+    /// The raw response, whatever its status, of the newest ended load that received one.
     public internal(set) var rawResponse: APIResponse?
-    /// The load that has ended last, also as cancelled; in a method of the delegate, the one that it is called for.
+    /// The ID of the load that ended last, cancelled loads included; inside a delegate method, the load that the method is called
+    /// for.
     ///
-    /// With ``RestartPolicy/concurrent`` an older load may end last: ``rawResponse`` and ``error`` remain those of the newest one.
+    /// With ``RestartPolicy/concurrent``, an older load may end last; ``rawResponse`` and ``error`` remain those of the newest
+    /// load.
     public internal(set) var newestEnding: RequestID?
-    /// Whether the newest load that has ended, cancelled ones not included, was a success; false before the first one.
+    /// Whether the newest ended load succeeded, cancelled loads not included; false until a load has succeeded or failed.
     public internal(set) var isSuccess = false
     /// Why the newest ended load failed; `nil` after a success.
     public internal(set) var error: APIError?
-    /// The newest progress of the newest load that is active; `nil` from the beginning of a load until its first report.
+    /// The latest progress of the newest active load; `nil` from the beginning of a load until its first report.
     ///
-    /// Loads report progress if ``APIRequestOptions/reportsProgress`` is true, or if their caller receives it.
+    /// A load reports progress if ``APIRequestOptions/reportsProgress`` is true, or if its caller passes a progress closure.
     public internal(set) var progress: TransferProgress?
-    /// What the newest load does, if that is active and ``APIRequestOptions/reportsActivity`` is true; otherwise `nil`.
+    /// The current activity of the newest load, if the load is active and ``APIRequestOptions/reportsActivity`` is true;
+    /// otherwise `nil`.
     public internal(set) var activity: LoadActivity?
     // Without its type, because a class that is not generic has to store it.
     var content: (any Sendable)?
@@ -76,8 +79,8 @@ public import Observation
     /// - Parameters:
     ///   - delegate: Receives the endings of loads; not retained.
     ///   - paramSource: Supplies the parameters; not retained.
-    ///   - proxy: Sends the request; `nil`, the default, is ``APIProxy/shared``, and inside ``ReloginHandler/relogin()`` the proxy
-    ///     of the loads that need the login.
+    ///   - proxy: Sends the request. `nil`, the default, is ``APIProxy/shared``; inside ``ReloginHandler/relogin()``, it is the
+    ///     proxy of the loads that need the login.
     public init(
         delegate: (any APIManagerCallbackDelegate)? = nil,
         paramSource: (any APIManagerParamSource)? = nil,
@@ -100,39 +103,44 @@ public import Observation
 
     /// The backend; `nil`, the default, is the proxy's ``APIProxy/defaultService``.
     ///
-    /// For a load that begins inside ``ReloginHandler/relogin()`` `nil` is the service whose login it is, unless the request was
-    /// given another proxy than that of the loads that need the login.
+    /// For a load that begins inside ``ReloginHandler/relogin()``, `nil` is the service whose login is renewed, unless the
+    /// request was created with another proxy than that of the loads that need the login.
     ///
-    /// Return a stored value or a copy of one: a new service shares its login with no other.
+    /// Return a stored service or a copy of one. A service that is created anew for each load shares its login with no other
+    /// load.
     open var service: APIService? { nil }
-    /// The headers of this request, which replace the service's headers of the same name; none by default.
+    /// The headers of this request, which replace headers of the service with the same name; none by default.
     open var headers: HTTPHeaders { [:] }
-    /// The longest time without a transferred byte in either direction; `nil`, the default, is the service's timeout.
+    /// The longest time without a byte sent or received; `nil`, the default, is the service's timeout.
     open var timeout: Duration? { nil }
     /// How parameters are encoded as a body; JSON by default.
     open var requestSerializer: RequestSerializer { .json }
-    /// Where the body of a 2xx response is stored; memory by default, and for a ``DownloadedFile`` a new file in the temporary
-    /// folder.
+    /// Where the body of a 2xx response is stored: by default in memory, or for a ``DownloadedFile`` in a new file in the
+    /// temporary folder.
     ///
-    /// A load whose ``APIManager/Response`` is decoded from memory, such as `Data`, fails with `invalidRequest` if this is a
-    /// file. The file is complete when it appears, as the load succeeds, and replaces an existing one. A load that fails or is
-    /// cancelled does not change an existing file, and leaves no temporary file. The file's folder must exist, or the load
-    /// fails with `storage` before it is sent. A 204, a 205 and a response to `HEAD` have no body, and change no file. The body
-    /// of any other response is stored in memory, except that of one of ``APIRequestOptions/acceptedStatuses`` for a
-    /// ``DownloadedFile``; see ``ResponseSerializer/file``. A load with a file shares no exchange.
+    /// If the destination is a file and ``APIManager/Response`` is decoded from memory, as `Data` is, the load fails with
+    /// `invalidRequest`. The file's folder must exist; otherwise the load fails with `storage` before it is sent.
+    ///
+    /// The file appears complete when the load succeeds, and replaces an existing file. A load that fails or is cancelled does
+    /// not change an existing file and leaves no temporary file. A 204, a 205 and a response to `HEAD` have no body and change no
+    /// file.
+    ///
+    /// The body of a response that is not 2xx is stored in memory, unless its status is one of
+    /// ``APIRequestOptions/acceptedStatuses`` and the response is a ``DownloadedFile``; see ``ResponseSerializer/file``. A load
+    /// with a file shares no exchange.
     open var destination: HTTPRequest.Destination { .memory }
-    /// What to do when a load begins while another runs; the other is cancelled by default.
+    /// What to do when a load begins while another is running; cancels the running load by default.
     open var restartPolicy: RestartPolicy { .cancelPrevious }
     /// Whether this request signs in; false by default.
     ///
-    /// Such a request neither waits for a relogin nor starts one, it shares no exchange, and it is exempt from the limits of
-    /// requests and connections, because the loads that have reached them may wait for it. A load that begins inside
-    /// ``ReloginHandler/relogin()`` is always treated like that.
+    /// A request that signs in neither waits for a relogin nor starts one, and shares no exchange. It is exempt from the limits
+    /// of requests and connections, because the loads that use up these limits may be waiting for the login. A load that begins
+    /// inside ``ReloginHandler/relogin()`` is always treated as a login request.
     open var isLoginRequest: Bool { false }
     /// Deadline, priority, retries, adapters and everything else; the defaults of ``APIRequestOptions`` by default.
     open var options: APIRequestOptions { APIRequestOptions() }
 
-    /// Returns the parameters to send, from those of the param source; returns them unchanged by default.
+    /// Returns the parameters to send; by default, the given parameters unchanged.
     open func reformParams(_ params: APIParams?) -> APIParams? { params }
 
     /// Adds files and data to an upload, before those of the param source; adds none by default.
@@ -146,14 +154,14 @@ public import Observation
 }
 
 extension BaseAPIRequest {
-    /// What kind of failure the newest ended load was; `nil` after a success.
+    /// The type of the newest ended load's error; `nil` after a success.
     public var errorType: APIErrorType? { error?.type }
-    /// The business code of ``rawResponse``, of a success as well; `nil` if it has none.
+    /// The business code of ``rawResponse``, also after a success; `nil` if the response has none.
     public var serverCode: ServerCode? { rawResponse?.serverCode }
-    /// The server's message in ``rawResponse``, of a success as well; `nil` if it has none.
+    /// The server's message in ``rawResponse``, also after a success; `nil` if the response has none.
     public var serverMessage: String? { rawResponse?.serverMessage }
 
-    /// Whether a load has begun and not ended.
+    /// Whether a load is active: begun and not yet ended.
     public var isLoading: Bool { !loads.isEmpty }
 
     /// Cancels one load of this request; does nothing for any other ID.
@@ -170,10 +178,11 @@ extension BaseAPIRequest {
     /// The delegate is notified after this has returned, once for each load.
     public func cancelAllRequests() { for id in loads { cancelRequest(id) } }
 
-    /// Cancels every load, and removes the response, the error, the progress, and the items of a list: as before the first load.
+    /// Cancels every load and returns the request to its state before the first load: without response, error, progress, or list
+    /// items.
     ///
-    /// For a search text that is empty, and for another account. The delegate is notified of the cancelled loads after this has
-    /// returned; a ``PageListObserver`` is notified of a reload.
+    /// Use this when a search text becomes empty or another account signs in. The delegate is notified of the cancelled loads
+    /// after this has returned; a ``PageListObserver`` is notified of a reload.
     public func reset() {
         cancelAllRequests()
         (rawResponse, error, progress, content) = (nil, nil, nil, nil)
@@ -184,14 +193,14 @@ extension BaseAPIRequest {
 
     /// Loads again with the same parameters as the newest load, for example when a retry button is tapped.
     ///
-    /// The parameters and parts are those that the newest load was given, or received from its param source, which is not
-    /// called again; the hooks are read again, except as ``APIRequestOptions/idempotencyKey`` describes. The request retains them
-    /// until its next load. If no load has begun yet, this is a `loadData()`. ``restartPolicy`` applies, and the delegate receives
-    /// the ending; the closure and the loading indicator of an earlier load do not.
+    /// Sends the parameters and parts of the newest load, which the request retains until its next load; the param source is not
+    /// called again. Reads the hooks again, except as ``APIRequestOptions/idempotencyKey`` describes. If no load has begun yet,
+    /// this is the same as `loadData()`. ``restartPolicy`` applies. The delegate receives the ending; the closure and the loading
+    /// indicator of an earlier load are not used again.
     ///
-    /// A ``PageAPIRequest`` loads the page that has failed, as ``APIManager/retry()`` does; where none has, it reloads the list
-    /// with the parameters of its newest reload. It calls its param source for each page, unless that reload was given its
-    /// parameters.
+    /// A ``PageAPIRequest`` loads the page that failed, as ``APIManager/retry()`` does. If no page failed, it reloads the list
+    /// with the parameters of its newest reload. If that reload took its parameters from the param source, the source is called
+    /// again for each page.
     ///
     /// - Returns: The load's ID; `nil` if the class does not adopt ``APIManager``, and so cannot load.
     @discardableResult

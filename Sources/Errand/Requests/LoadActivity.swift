@@ -1,12 +1,12 @@
-/// What an active load does now, for a screen: see ``BaseAPIRequest/activity``.
+/// The current activity of a load, to show on a screen; see ``BaseAPIRequest/activity``.
 public enum LoadActivity: Sendable, Equatable {
     /// It waits in the queue of the proxy.
     case queued
-    /// Its request is made and sent; the response has not begun.
+    /// The request is being created and sent; no response has begun.
     case sending
-    /// The response arrives; not reported by a transport of the app.
+    /// The response is being received; not reported with a custom transport.
     case receiving
-    /// It waits before it is sent, or sent again; for at most this long, if that is known.
+    /// The load waits before it is sent or sent again; `limit` is the longest wait, if known.
     case waiting(APIEvent.Reason, limit: Duration?)
 }
 

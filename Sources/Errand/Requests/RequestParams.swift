@@ -1,4 +1,4 @@
-/// Where the parameters of a load are from.
+/// The source of a load's parameters.
 ///
 /// ```swift
 /// list.loadData(params: ["text": "pen"])          // a literal, or nil for none

@@ -2,8 +2,8 @@
 public enum RestartPolicy: Sendable {
     /// The earlier loads are cancelled.
     case cancelPrevious
-    /// Nothing is sent; the call returns the ID of the load that runs.
+    /// No new load begins; the call returns the ID of the running load.
     case ignoreNew
-    /// All run, and each ending is delivered; an older response never replaces a newer one.
+    /// All loads run, and every ending is delivered; an older response never replaces a newer one.
     case concurrent
 }

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// One of the installations of a backend, such as production or staging: what differs between them, as one value.
+/// An installation of a backend, such as production or staging.
 ///
 /// ```swift
 /// extension APIEnvironment {
@@ -12,35 +12,36 @@ public import Foundation
 /// APIProxy.shared.defaultService?.environment = .staging
 /// ```
 ///
-/// A load keeps the environment in which it has begun, for its retries, for its relogin and for its replay; a load that begins
-/// inside ``ReloginHandler/relogin()`` and names no service has the service and the environment of the loads that need the
-/// relogin; a service that a request or a call names keeps its own.
+/// A load keeps the environment in which it began, also for retries, for its relogin, and for the attempt after the relogin. A
+/// load that begins inside ``ReloginHandler/relogin()`` and names no service uses the service and environment of the loads that
+/// need the relogin. A service that a request or a call names keeps its own environment.
 ///
-/// Each environment has a separate login, whose relogin delays no load of another one, and a separate cookie jar
-/// beside the jar of the service or of the proxy: with a file `cookies.txt` there is `cookies-staging.txt` in the same folder.
+/// Each environment has a separate login, so a relogin delays no load of another environment. It also has a separate cookie jar
+/// beside the jar of the service or of the proxy: for a jar with the file `cookies.txt`, the environment's file is
+/// `cookies-staging.txt` in the same folder.
 ///
-/// An app that stores a token stores one for each environment, and returns that of ``current`` from
-/// ``APIService/commonHeaders``, or sets closures of the environment in ``changes``. With one token for all environments, a load
-/// that is retried after a change of the environment sends the token of the new environment to the origin of the old one.
+/// Store a separate token for each environment. Return the token of the ``current`` environment from
+/// ``APIService/commonHeaders``, or set the closures of each environment in ``changes``. With one token for all environments, a
+/// load that is retried after a change of the environment would send the new environment's token to the origin of the old one.
 public struct APIEnvironment: Sendable {
-    /// The name, which identifies the environment among those of a service; empty for a service that was created with a base
-    /// URL, which uses the jar of the proxy itself.
+    /// The name that identifies the environment within its service.
+    ///
+    /// Empty for a service that was created with a base URL; such a service uses the proxy's own cookie jar.
     public let name: String
-    /// The URL that paths are appended to, its own path included.
+    /// The URL, including its path, to which the paths of requests are appended.
     public var baseURL: URL
-    /// Header lines of every request, which replace the service's ``APIService/commonHeaders`` of the same name; none by
-    /// default.
+    /// Header lines of every request, which replace ``APIService/commonHeaders`` of the same name; none by default.
     public var headers: HTTPHeaders
     /// Changes the service for the loads of this environment, for instance its relogin handler or its deadline; `nil`, the
     /// default, changes nothing.
     ///
-    /// Called with a copy when a load begins, on any thread. A change of the copy's environment has no effect.
+    /// Called with a copy of the service when a load begins, on any thread. Changing the copy's environment has no effect.
     public var changes: (@Sendable (inout APIService) -> Void)?
 
     /// Creates an environment.
     ///
     /// - Parameters:
-    ///   - name: The name, which differs from that of the other environments.
+    ///   - name: The name; must differ from the names of the other environments.
     ///   - baseURL: An absolute `http` or `https` URL.
     ///   - headers: Header lines of every request.
     ///   - changes: Changes the service for the loads of this environment; see ``changes``.
@@ -58,16 +59,17 @@ public struct APIEnvironment: Sendable {
 }
 
 extension APIEnvironment {
-    /// The environment for which a closure of a service or a relogin handler is called; `nil` outside of such a call.
+    /// The environment for which the running closure of a service or member of a relogin handler is called; `nil` anywhere else.
     ///
-    /// It is that of the load in ``APIService/commonHeaders``, ``APIService/commonParams`` and in adapters, and that of the loads
-    /// that need the login in all members of ``ReloginHandler``, however the service's environment has changed since:
+    /// In ``APIService/commonHeaders``, ``APIService/commonParams`` and adapters, this is the environment of the load. In all
+    /// members of ``ReloginHandler``, it is the environment of the loads that need the login. Changing the service's environment
+    /// meanwhile does not affect it.
     ///
     /// ```swift
     /// service.commonHeaders = { ["Authorization": await store.token(of: .current)] }
     /// ```
     ///
-    /// Tasks that begin in such a call inherit it, except detached ones.
+    /// Tasks that begin in such a call inherit the environment; detached tasks do not.
     public static var current: APIEnvironment? { EnvironmentScope.current }
 }
 

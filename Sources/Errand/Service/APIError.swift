@@ -2,8 +2,8 @@ import Foundation
 
 /// Why a load failed.
 ///
-/// Its description may be logged: it contains no header, no parameter, and of a body only the business code, or `*` if that is not
-/// a plain identifier.
+/// The description is safe to log: it contains no header, no parameter, and nothing of a body except the business code, which is
+/// replaced by `*` unless it is a plain identifier.
 public struct APIError: Error, Sendable {
     private struct Details: Sendable {
         var message: String
@@ -27,32 +27,32 @@ public struct APIError: Error, Sendable {
     @Boxed private var details: Details
     // The last member must not be a reference: callers that throw such an error crash the optimizer of Swift 6.3, which then
     // merges the write of the reference with one to the variable of the error (LLVM sinks both into one store).
-    /// What kind of failure it is.
+    /// The type of the failure.
     public private(set) var type: APIErrorType
 
     /// A text for the user; see ``ErrorMessages``.
     public var message: String { details.message }
-    /// What happened, for the developer; `nil` if the type describes the failure completely.
+    /// An explanation for the developer; `nil` if the type describes the failure completely.
     public var reason: String? { details.reason }
-    /// The server's business code, if the ``Envelope`` or a ``FailureReader`` has found one.
+    /// The server's business code, if the ``Envelope`` or a ``FailureReader`` found one.
     public var code: ServerCode? { details.code }
     /// The server's messages for the fields of a form, by the name of the field; see ``ServerFailure/fieldMessages``.
     public var fieldMessages: [String: [String]] { details.fieldMessages }
-    /// The load that failed; `nil` for an error that no load has made.
+    /// The ID of the failed load; `nil` for an error that is not from a load.
     public var requestID: RequestID? { details.requestID }
-    /// The method of the request that failed; `nil` for an error that no load has made.
+    /// The method of the failed request; `nil` for an error that is not from a load.
     public var method: HTTPMethod? { details.method }
-    /// The path of the request that failed, with `{name}` for its parameters and without a query; `nil` for an error that no
-    /// load has made.
+    /// The path of the failed request, with `{name}` for its parameters and without a query; `nil` for an error that is not from
+    /// a load.
     public var path: String? { details.path }
     /// The response; `nil` if none was received.
     public var response: APIResponse? { details.response }
-    /// The error below this one.
+    /// The error that caused this one.
     public var underlying: (any Error)? { details.underlying }
 
     /// The HTTP status of the response; `nil` if none was received.
     public var status: Int? { response?.status }
-    /// When the phases of the last request began and ended; `nil` if nothing was sent, or measured.
+    /// The durations of the phases of the last request; `nil` if nothing was sent or measured.
     public var timings: ExchangeTimings? { response?.timings ?? (underlying as? TransportError)?.timings }
 
     /// The text names the origins, because nothing is wrong with a connection.
@@ -76,16 +76,16 @@ public struct APIError: Error, Sendable {
 }
 
 extension APIError {
-    /// Creates an error, for failures that an app reports as those of a load, and for tests.
+    /// Creates an error; for failures that an app reports as failures of a load, and for tests.
     ///
     /// - Parameters:
-    ///   - type: What kind of failure it is.
+    ///   - type: The type of the failure.
     ///   - message: The text for the user; the service's text for the error by default.
-    ///   - reason: What happened, for the developer; free of secrets.
+    ///   - reason: An explanation for the developer; must not contain secrets.
     ///   - code: The server's business code; none by default.
-    ///   - response: The response; none by default. If a ``ResponseSerializer`` throws an error without a response, the error
-    ///     receives the response that the serializer has read.
-    ///   - underlying: The error below this one.
+    ///   - response: The response; none by default. An error without a response that a ``ResponseSerializer`` throws receives the
+    ///     response that the serializer was reading.
+    ///   - underlying: The error that caused this one.
     public init(
         _ type: APIErrorType,
         message: String? = nil,

@@ -1,8 +1,8 @@
-/// Why a load failed, in the terms that a screen acts on.
+/// The type of a load's failure, by which a screen decides what to do.
 public enum APIErrorType: String, Sendable, CaseIterable {
-    /// The request cannot be made: there is no service, or its parameters were refused or cannot be encoded.
+    /// The request cannot be created: it has no service, or its parameters were refused or cannot be encoded.
     ///
-    /// Nothing was sent, unless it is an adapter that fails a later send of the load.
+    /// Nothing was sent, unless an adapter failed a later attempt of the load.
     case invalidRequest
     /// There is no route to the host, or its name has no address while ``APIProxy/reachability`` is `unreachable`.
     case noNetwork
@@ -16,7 +16,7 @@ public enum APIErrorType: String, Sendable, CaseIterable {
     case http
     /// The validator refused the response.
     case invalidResponse
-    /// The response is not what the request expects.
+    /// The response does not have the format that the request expects.
     case decoding
     /// The response is larger than the service allows.
     case responseTooLarge
@@ -24,13 +24,13 @@ public enum APIErrorType: String, Sendable, CaseIterable {
     case security
     /// The disk failed: the response's file could not be written, or a file to send could not be read to its end.
     ///
-    /// Also for an ``HTTPBody/Stream`` to send that failed or had another length than stated.
+    /// Also reported if an ``HTTPBody/Stream`` to send failed, or its length was not the stated one.
     ///
-    /// Usually a full disk, a missing folder or a missing permission; ``APIError/reason`` names the file and quotes the
-    /// system's error. A file to send that is missing when the load begins is `invalidRequest`, since nothing was sent.
-    /// Problems with cookie files fail no load; see ``APIProxy/onError``.
+    /// Usual causes are a full disk, a missing folder, and a missing permission; ``APIError/reason`` names the file and quotes
+    /// the system's error. If a file to send is missing when the load begins, the type is `invalidRequest`, because nothing was
+    /// sent. Problems with cookie files fail no load; see ``APIProxy/onError``.
     case storage
-    /// The connection could not be made, or was lost; or the response is malformed, or has too many redirects.
+    /// The connection could not be opened or was lost, or the response is malformed or has too many redirects.
     case transport
     /// The load was cancelled.
     case cancelled

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The raw response to one load, after redirects.
+/// The raw response of a load, after redirects.
 public struct APIResponse: Sendable {
     private struct Contents: Sendable {
         let url: URL
@@ -18,7 +18,7 @@ public struct APIResponse: Sendable {
     // Boxed, because an asynchronous function reserves memory for each response that it may return.
     @Boxed private var contents: Contents
 
-    /// The URL that responded, after all redirects.
+    /// The URL that sent the response, after all redirects.
     public var url: URL { contents.url }
     /// The HTTP status code.
     public var status: Int {
@@ -30,38 +30,38 @@ public struct APIResponse: Sendable {
         get { contents.headers }
         set { contents.headers = newValue }
     }
-    /// The decoded body; empty when it is stored in ``file``.
+    /// The body, with content codings such as gzip removed; empty if the body is stored in ``file``.
     public var body: Data {
         get { contents.body }
         set { contents.body = newValue }
     }
-    /// The file with the body, if the response is stored in one; see ``BaseAPIRequest/destination``.
+    /// The file that contains the body, if the response is stored in a file; see ``BaseAPIRequest/destination``.
     ///
-    /// A temporary file in the same folder until the load succeeds, which then replaces the named one.
+    /// Until the load succeeds, this is a temporary file in the same folder, which then replaces the file at the destination.
     public var file: URL? { contents.file?.url }
     var fileLocation: FileLocation? { contents.file }
-    /// The URLs that redirected, in their order.
+    /// The URLs that redirected the request, in order.
     public var redirects: [URL] { contents.redirects }
     /// The time from sending to the last byte of the response, redirects included.
     public var duration: Duration { contents.duration }
-    /// When the phases of the last request began and ended, redirects not included; `nil` from a transport that measures none.
+    /// The durations of the phases of the last request, without earlier redirects; `nil` if the transport measures none.
     public internal(set) var timings: ExchangeTimings? {
         get { contents.timings }
         set { contents.timings = newValue }
     }
 
-    /// The load that has received the response; `nil` for one that no load has.
+    /// The ID of the load that received the response; `nil` if no load received it.
     public var requestID: RequestID? { contents.requestID }
-    /// The business code in the body, of a success as well; `nil` if it has none, and before the body is decoded.
+    /// The business code in the body, also of a success; `nil` if the body has none or has not been decoded yet.
     public var serverCode: ServerCode? { contents.statement?.code }
-    /// The server's message in the body, of a success as well; `nil` if it has none, and before the body is decoded.
+    /// The server's message in the body, also of a success; `nil` if the body has none or has not been decoded yet.
     public var serverMessage: String? { contents.statement?.message }
 
-    /// Creates a response from that of a transport, for example in a test of a validator or a strategy.
+    /// Creates a response from a transport's response, for example to test a validator or a strategy.
     ///
     /// - Parameters:
-    ///   - response: The response, redirects not followed.
-    ///   - url: The URL that responded.
+    ///   - response: The transport's response, without followed redirects.
+    ///   - url: The URL that sent the response.
     ///   - redirects: The URLs that redirected to it; none by default.
     ///   - duration: The time from sending to the last byte; none by default.
     public init(_ response: HTTPResponse, url: URL, redirects: [URL] = [], duration: Duration = .zero) {

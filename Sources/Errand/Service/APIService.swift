@@ -1,11 +1,11 @@
 public import Foundation
 
-/// One backend: its URL, headers, envelope, sign-in, limits and texts of errors.
+/// A backend: its URL, headers, envelope, sign-in, limits and error texts.
 ///
-/// An app creates one value for each backend, sets the usual one as ``APIProxy/defaultService``, and returns others from
-/// ``BaseAPIRequest/service`` of request classes. Copies of a service share its sign-in where they have the same name of the
-/// environment and the same origin: a relogin that runs for one of them runs for all. A copy that a class returns keeps its own
-/// ``environment``, however that of the default service changes.
+/// Create one service for each backend. Set the usual one as ``APIProxy/defaultService``, and return others from
+/// ``BaseAPIRequest/service`` in request classes. Copies of a service share its sign-in, including a running relogin, as long as
+/// their environments have the same name and origin. A copy that a class returns keeps its own ``environment`` when that of the
+/// default service changes.
 public struct APIService: Sendable {
     private struct Contents: Sendable {
         var environment: APIEnvironment {
@@ -54,16 +54,16 @@ public struct APIService: Sendable {
     // Each load that waits has the service.
     @Boxed private var contents: Contents
 
-    /// The installation of the backend, which may be changed at any time; loads that have begun keep theirs.
+    /// The installation of the backend, which you may change at any time; loads that have begun keep their environment.
     ///
-    /// The lists of another environment are not those of this one: reload them after a change.
+    /// Reload lists after a change, because their items are from the old environment.
     public var environment: APIEnvironment {
         get { contents.environment }
         set { contents.environment = newValue }
     }
-    /// The URL that paths are appended to, its own path included: that of the ``environment``.
+    /// The URL of the ``environment``, including its path, to which the paths of requests are appended.
     ///
-    /// Another origin has another login.
+    /// A base URL with another origin has a separate login.
     public var baseURL: URL {
         get { contents.environment.baseURL }
         set { contents.environment.baseURL = newValue }
@@ -72,33 +72,35 @@ public struct APIService: Sendable {
     var base: BaseURL { contents.base }
     /// Header lines of every request; `nil`, the default, adds none.
     ///
-    /// Called at each send, so also after a relogin and before a retry; any thread. A request's own headers replace them.
+    /// Called on any thread before each attempt of a load, also after a relogin and before a retry. A request's own headers
+    /// replace these.
     ///
     /// ```swift
     /// service.commonHeaders = { [weak store] in ["Authorization": await store?.token] }
     /// ```
     ///
-    /// The task is that of the load, which a cancel of the load cancels; ``APIEnvironment/current`` is the environment of the
-    /// load. The load fails with an ``APIError`` that it throws as if the exchange had, and with `invalidRequest` after any
-    /// other, and after a `cancelled` while the load itself is not cancelled. Like ``adapters``, it must not
-    /// wait for a load of the same proxy; ``ReloginHandler/loginRenewalDate`` is for a token that has to be renewed.
+    /// Runs in the task of the load, which is cancelled with the load; ``APIEnvironment/current`` is the environment of the load.
+    /// An ``APIError`` that the closure throws is handled as if the exchange had failed with it. Any other error fails the load
+    /// with `invalidRequest`, and so does `cancelled` unless the load itself is cancelled. Like ``adapters``, the closure must
+    /// not wait for a load of the same proxy. To renew a token in time, use ``ReloginHandler/loginRenewalDate``.
     public var commonHeaders: (@Sendable () async throws -> HTTPHeaders)? {
         get { contents.commonHeaders }
         set { contents.commonHeaders = newValue }
     }
     /// Parameters of every request; `nil`, the default, adds none.
     ///
-    /// Called at each send, before ``commonHeaders`` and like that; a request's own parameters replace them.
+    /// Called before ``commonHeaders``, under the same conditions. A request's own parameters replace these.
     public var commonParams: (@Sendable () async throws -> APIParams?)? {
         get { contents.commonParams }
         set { contents.commonParams = newValue }
     }
-    /// What changes the parameters, requests, responses and data of each send; none by default.
+    /// Adapters that change the parameters, requests, responses, data and failures of each attempt; none by default.
     public var adapters: Adapters {
         get { contents.adapters }
         set { contents.adapters = newValue }
     }
-    /// What observes the loads and plain calls of this service, after the ``APIProxy/monitors`` of the proxy; none by default.
+    /// Monitors that observe the loads and plain calls of this service, after the ``APIProxy/monitors`` of the proxy; none by
+    /// default.
     ///
     /// Retained. Each load has the monitors that are set when it begins.
     public var monitors: [any APIMonitor] {
@@ -113,21 +115,22 @@ public struct APIService: Sendable {
         get { contents.envelope }
         set { contents.envelope = newValue }
     }
-    /// Reads code and message of responses whose status is not accepted; RFC 9457 problem details by default, `nil` for none.
+    /// Reads the code and message of responses whose status is not accepted; by default as RFC 9457 problem details, `nil` reads
+    /// nothing.
     ///
-    /// Precedes the ``envelope``, which is read where this finds nothing.
+    /// The ``envelope`` is read only if this reader finds nothing.
     public var failureReader: FailureReader? {
         get { contents.failureReader }
         set { contents.failureReader = newValue }
     }
-    /// The longest time without a transferred byte in either direction, connecting included; 60 s by default.
+    /// The longest time without a byte sent or received, connecting included; 60 s by default.
     ///
     /// A request's value takes precedence.
     public var timeout: Duration {
         get { contents.timeout }
         set { contents.timeout = newValue }
     }
-    /// How long a load may take from its turn to its ending, with retries, back-off and relogin; `nil`, the default, is no
+    /// The longest time of a load after its wait in the queue, including retries, back-off and relogin; `nil`, the default, is no
     /// limit.
     ///
     /// A request's value takes precedence.
@@ -137,13 +140,13 @@ public struct APIService: Sendable {
     }
     /// The cookies of this backend or account; the proxy's (``APIProxy/cookies``) by default.
     ///
-    /// A jar made for a service is also where it chooses the public suffix list and whether plain `http` to this machine
-    /// is trustworthy; see ``CookieJar/init(file:sessionCookies:capacity:publicSuffixList:trustworthyLoopback:at:onError:)``.
+    /// A separate jar also has its own public suffix list, and its own setting for trusting plain `http` to this machine; see
+    /// ``CookieJar/init(file:sessionCookies:capacity:publicSuffixList:trustworthyLoopback:at:onError:)``.
     public var cookies: CookieJar? {
         get { contents.cookies }
         set { contents.cookies = newValue }
     }
-    /// How large a response may be; a body of 32 MiB in memory, and header lines of 256 KiB, by default.
+    /// The largest response; by default, a body of 32 MiB in memory and header lines of 256 KiB.
     public var limits: HTTPLimits {
         get { contents.limits }
         set { contents.limits = newValue }
@@ -165,35 +168,38 @@ public struct APIService: Sendable {
         get { contents.loginExpiredStatuses }
         set { contents.loginExpiredStatuses = newValue }
     }
-    /// Decides whether a refusal means that the login has expired; `nil`, the default, leaves that to ``loginExpiredStatuses``,
-    /// ``Envelope/loginExpiredCodes`` and ``failureReader``, and so does a closure that returns `nil`.
+    /// Decides whether a refusal means that the login has expired.
     ///
-    /// A refusal is a response whose status is not 2xx, also one of ``APIRequestOptions/acceptedStatuses``, or one with a failure
-    /// in its envelope or for the ``failureReader``. `true` fails the load with `loginExpired`, so that it is sent again after a
-    /// relogin. `false` never does: an accepted status is a success, and everything else fails with `http` or `server`.
+    /// `nil`, the default, leaves the decision to ``loginExpiredStatuses``, ``Envelope/loginExpiredCodes`` and ``failureReader``;
+    /// so does a closure that returns `nil`.
+    ///
+    /// A refusal is a response whose status is not 2xx, even if ``APIRequestOptions/acceptedStatuses`` contains the status, or a
+    /// response in which the envelope or the ``failureReader`` reports a failure. If the closure returns `true`, the attempt
+    /// fails with `loginExpired`, and the load is sent again after a relogin. If it returns `false`, an accepted status is a
+    /// success, and any other refusal fails with `http` or `server`.
     ///
     /// ```swift
     /// service.isLoginExpired = { response in response.serverCode == "WRONG_PASSWORD" ? false : nil }
     /// ```
     ///
-    /// Called off the main actor, once for each refusal, with its ``APIResponse/status``, ``APIResponse/headers``,
-    /// ``APIResponse/body``, ``APIResponse/serverCode`` and ``APIResponse/serverMessage``; not for a login request. A plain call
-    /// of ``APIProxy/send(_:to:progress:)`` reads neither code nor message.
+    /// Called off the main actor, once for each refusal, except for a login request. The response has its ``APIResponse/status``,
+    /// ``APIResponse/headers``, ``APIResponse/body``, ``APIResponse/serverCode`` and ``APIResponse/serverMessage``; for a plain
+    /// call of ``APIProxy/send(_:to:progress:)``, code and message are `nil`.
     public var isLoginExpired: (@Sendable (APIResponse) -> Bool?)? {
         get { contents.isLoginExpired }
         set { contents.isLoginExpired = newValue }
     }
     /// Signs in again when the login has expired; retained.
     ///
-    /// Without one, such a load fails with `loginExpired`.
+    /// Without a handler, a load whose login has expired fails with `loginExpired`.
     public var reloginHandler: (any ReloginHandler)? {
         get { contents.reloginHandler }
         set { contents.reloginHandler = newValue }
     }
     /// How long ``reloginHandler`` may take before its waiters fail; 60 s by default.
     ///
-    /// Its task is cancelled then. A handler that ignores the cancel stays in memory until it returns, and is not called again
-    /// before.
+    /// After this time, the task of the handler is cancelled. A handler that ignores the cancellation stays in memory until it
+    /// returns, and is not called again until then.
     public var reloginTimeout: Duration {
         get { contents.reloginTimeout }
         set { contents.reloginTimeout = newValue }
@@ -205,31 +211,31 @@ public struct APIService: Sendable {
         get { contents.retryPolicy }
         set { contents.retryPolicy = newValue }
     }
-    /// How arrays, Booleans, nested names, spaces and `nil` are written: `a[]`, `true`, `a[b]` and `+` by default.
+    /// How arrays, Booleans, nested names, spaces and `nil` are encoded; by default `a[]`, `true`, `a[b]` and `+`.
     ///
-    /// The request's takes precedence; see ``RequestSerializer/encoding(_:)``.
+    /// A request's encoding takes precedence; see ``RequestSerializer/encoding(_:)``.
     public var paramEncoding: ParamEncoding {
         get { contents.paramEncoding }
         set { contents.paramEncoding = newValue }
     }
-    /// Makes JSON of parameters: sorted keys, ISO 8601 dates.
+    /// Encodes parameters as JSON, by default with sorted keys and ISO 8601 dates.
     ///
-    /// Change its settings before the first load; copies of the service share it until one is given another.
+    /// Change its settings before the first load. Copies of the service share the encoder until you set another one.
     public var encoder: JSONEncoder {
         get { contents.encoder }
         set { contents.encoder = newValue }
     }
-    /// Reads responses: ISO 8601 dates.
+    /// Decodes responses, by default with ISO 8601 dates.
     ///
-    /// ``ResponseDecoder/lenient`` is one that converts what has another type. Change its settings before the first load; copies of
-    /// the service share it until one is given another.
+    /// For a backend that sends values of unexpected types, use ``ResponseDecoder/lenient``, which converts them. Change the
+    /// decoder's settings before the first load. Copies of the service share the decoder until you set another one.
     public var decoder: JSONDecoder {
         get { contents.decoder }
         set { contents.decoder = newValue }
     }
-    /// Reads responses instead of ``decoder``, for a backend with another format than JSON; `nil`, the default, is none.
+    /// Decodes responses instead of ``decoder``, for a backend that does not send JSON; `nil` by default.
     ///
-    /// The request's takes precedence; see ``ResponseSerializer/decoded(by:)``.
+    /// A request's decoder takes precedence; see ``ResponseSerializer/decoded(by:)``.
     public var customDecoder: (any ResponseDecoder)? {
         get { contents.customDecoder }
         set { contents.customDecoder = newValue }
@@ -241,12 +247,12 @@ public struct APIService: Sendable {
     // Not one of the contents, of which every load would have a copy.
     var loginOwner: LoginOwner?
 
-    /// Creates a service with its defaults, whose properties can then be set.
+    /// Creates a service with default settings.
     ///
     /// - Parameter baseURL: An absolute `http` or `https` URL.
     public init(baseURL: URL) { self.init(environment: APIEnvironment("", baseURL: baseURL)) }
 
-    /// Creates a service with its defaults in an environment, which can be changed while the app runs.
+    /// Creates a service with default settings in an environment, which you may change while the app runs.
     public init(environment: APIEnvironment) { contents = Contents(environment: environment) }
 }
 

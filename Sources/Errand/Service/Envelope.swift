@@ -2,34 +2,37 @@ import Foundation
 
 /// The JSON wrapper that carries the business code: `{"errcode":200,"msg":"…","data":…}`.
 ///
-/// A key may be a path, such as `meta.code` or `data.page`: dots separate the names of nested objects, unless the outermost
-/// object has a member of that very name.
+/// A key may be a path such as `meta.code` or `data.page`, whose dots separate the names of nested objects. If the outermost
+/// object has a member whose name is the whole key, that member is used.
 public struct Envelope: Sendable, Hashable {
-    /// The key of the business code, a number, a string or a Boolean; `nil` if there is none, so that every response with an
-    /// accepted status is a success.
+    /// The key of the business code, which is a number, a string or a Boolean.
+    ///
+    /// If this and ``successKey`` are `nil`, every response with an accepted status is a success.
     public var codeKey: String? = "errcode"
-    /// The key of the value that decides about success, where that is not the code; `nil` by default.
+    /// The key of the value that decides about success, if the code does not; `nil` by default.
     ///
-    /// For `{"success":false,"code":"E1001","message":"…"}` it is `success`. `true` and the ``successCodes`` are a success.
-    /// Such a response may have no code.
+    /// For `{"success":false,"code":"E1001","message":"…"}`, use `success`. The response is a success if the value is `true` or
+    /// one of the ``successCodes``. With this key, the code may be missing.
     public var successKey: String?
-    /// The key of the message that is meant for the user; `nil` if there is none.
+    /// The key of the message for the user; `nil` if there is none.
     public var messageKey: String? = "msg"
-    /// The key of what ``APIManager/Response`` is decoded from; only an optional and `Void` do without it.
+    /// The key of the value that is decoded as ``APIManager/Response``.
     ///
-    /// `nil` decodes the whole object, whose other members are beside the code.
+    /// The value may be missing only if the type is optional or `Void`.
+    ///
+    /// `nil` decodes the whole object, for data that is beside the code.
     public var dataKey: String? = "data"
     /// The codes that mean success; 200 by default.
     public var successCodes: Set<ServerCode> = [200]
     /// The codes that mean that the login has expired; 11010 by default.
     public var loginExpiredCodes: Set<ServerCode> = [11010]
 
-    /// Creates the default envelope, whose properties can then be set.
+    /// Creates the default envelope.
     public init() {}
 
-    /// No wrapper: the whole body is decoded.
+    /// The envelope of responses without a wrapper, whose whole body is decoded.
     ///
-    /// For the ``APIRequestOptions/envelope`` of one request of a service with envelopes.
+    /// Use this as the ``APIRequestOptions/envelope`` of a single request if its service has an envelope.
     public static let wholeBody: Envelope = {
         var envelope = Envelope()
         (envelope.codeKey, envelope.messageKey, envelope.dataKey) = (nil, nil, nil)

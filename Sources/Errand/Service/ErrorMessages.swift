@@ -1,9 +1,9 @@
 /// The texts that a service shows for errors, in the user's language.
 ///
-/// For one error the first of these counts: what ``localize`` returns, the text for its server code, the server's own
-/// message, the text for its status, the text for its type, the library's English text. Servers write their message about an
-/// expired login for developers: for `loginExpired` it counts after the app's texts for the status and the type. An error that an
-/// app creates with a message keeps that message.
+/// The text of an error is the first of these that exists: the text that ``localize`` returns, the text for its server code, the
+/// server's own message, the text for its status, the text for its type, and the library's English text. For `loginExpired`, the
+/// server's message comes after the texts for the status and the type, because servers usually write it for developers. An error
+/// that an app creates with a message keeps that message.
 public struct ErrorMessages: Sendable {
     /// Texts by the server's business code, a number, a string or a Boolean.
     public var byCode: [ServerCode: String]
@@ -11,13 +11,14 @@ public struct ErrorMessages: Sendable {
     public var byStatus: [Int: String]
     /// Texts by the type of the error.
     public var byType: [APIErrorType: String]
-    /// Returns the text for an error, for instance from a string catalogue; `nil` for the usual one.
+    /// Returns the text for an error, for instance from a string catalogue, or `nil` to use the text that is chosen without this
+    /// closure.
     ///
-    /// The error has the usual text as its message. Called once for each load that fails, and for the error of
-    /// ``ReloginHandler/sessionDidExpire(_:)``; on any thread.
+    /// The message of the error is the text that is chosen without this closure. Called on any thread, once for each load that
+    /// fails, and for the error of ``ReloginHandler/sessionDidExpire(_:)``.
     public var localize: (@Sendable (APIError) -> String?)?
 
-    /// Creates texts; what is not given stays the server's or the library's.
+    /// Creates texts; for errors without a given text, the server's or the library's text is used.
     public init(
         byCode: [ServerCode: String] = [:],
         byStatus: [Int: String] = [:],

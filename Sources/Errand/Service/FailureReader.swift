@@ -1,8 +1,8 @@
-/// Reads the code and the message of a failure out of a response's body, whatever its format.
+/// Reads the code and the message of a failure from a response's body, in any format.
 ///
-/// ``APIService/failureReader`` has one: ``problemDetails`` by default, ``djangoREST``, ``keys(code:message:readsSuccess:)``, one
-/// that an app writes, or several of them in turn with ``or(_:)``. What it returns precedes the code and message of an
-/// ``Envelope``.
+/// Set it as ``APIService/failureReader``. Use ``problemDetails``, the default, ``djangoREST``,
+/// ``keys(code:message:readsSuccess:)``, or a reader of your own; combine several with ``or(_:)``. The failure that a reader
+/// returns takes precedence over the code and message of an ``Envelope``.
 ///
 /// ```swift
 /// service.failureReader = .djangoREST
@@ -18,10 +18,11 @@ public struct FailureReader: Sendable {
     /// Creates a reader.
     ///
     /// - Parameters:
-    ///   - readsSuccess: Whether responses with a 2xx status are read as well, for a server that refuses with 200. Such a load
-    ///     fails with `server` if `read` returns a failure. False by default.
-    ///   - read: Returns the failure in a response; `nil` if it contains none that is known. An error that it throws is
-    ///     like `nil`. Called off the main actor, once for each response whose status is not accepted.
+    ///   - readsSuccess: Whether responses with a 2xx status are read as well, for a server that reports failures with 200. If
+    ///     `read` returns a failure for a 2xx response, the load fails with `server`. False by default.
+    ///   - read: Returns the failure in a response, or `nil` if it recognizes none; throwing an error has the same effect as
+    ///     `nil`. Called off the main actor, once for each response whose status is not accepted, and with `readsSuccess` also
+    ///     for 2xx responses.
     public init(readsSuccess: Bool = false, _ read: @escaping @Sendable (APIResponse) throws -> ServerFailure?) {
         readers = [Reader(readsSuccess: readsSuccess, read: read)]
     }
@@ -30,7 +31,8 @@ public struct FailureReader: Sendable {
 
     /// Returns the failure in `response`, whatever its status; `nil` if there is none that this reader recognizes.
     ///
-    /// For another reader that uses this one, and for tests. A service calls a reader for a 2xx response only if that reads them.
+    /// Use this in a reader that builds on this one, and in tests. A service calls a reader for a 2xx response only if the reader
+    /// reads such responses.
     public func failure(in response: APIResponse) -> ServerFailure? {
         first(in: response) { _ in true }
     }
@@ -47,7 +49,9 @@ public struct FailureReader: Sendable {
         return nil
     }
 
-    /// A reader that uses `other` where this one finds nothing; each reads 2xx responses or not, as before.
+    /// Returns a reader that uses `other` if this one finds nothing.
+    ///
+    /// Whether 2xx responses are read remains a setting of each of the two readers.
     public func or(_ other: FailureReader) -> FailureReader {
         FailureReader(readers + other.readers)
     }
@@ -69,8 +73,8 @@ public struct FailureReader: Sendable {
 extension FailureReader {
     /// Problem details (RFC 9457): `detail`, or else `title`, is the message, and `type` is the code unless it is `about:blank`.
     ///
-    /// Only for `application/problem+json`. An `errors` member has the messages of fields: an object, or an array of objects with
-    /// `detail` and `pointer`.
+    /// Reads only `application/problem+json`. The messages of fields are read from the member `errors`, which is an object, or an
+    /// array of objects with `detail` and `pointer`.
     public static let problemDetails = FailureReader { response in
         guard response.isProblem else { return nil }
         let problem = try JSONValue(json: response.body)
@@ -85,8 +89,8 @@ extension FailureReader {
 
     /// Django REST framework: `{"detail":"…"}`, with an optional `code`, and `{"field":["…"]}`.
     ///
-    /// The message of the latter has a line for each text: those of `non_field_errors`, then those of the fields, in the order
-    /// of their names, as `field: text`.
+    /// For the second format, the message has one line for each text: first those of `non_field_errors`, then those of the fields
+    /// as `field: text`, sorted by the name of the field.
     public static let djangoREST = FailureReader { response in
         let body = try JSONValue(json: response.body)
         if let detail = body["detail"]?.string {
@@ -101,9 +105,9 @@ extension FailureReader {
     /// - Parameters:
     ///   - code: The path of the code; none by default.
     ///   - message: The path of the message.
-    ///   - readsSuccess: Whether responses with a 2xx status are read as well, for a server that refuses with 200, such as one of
-    ///     GraphQL: then no success may have a value at these paths. False by default.
-    /// - Returns: A reader that finds nothing where neither is there.
+    ///   - readsSuccess: Whether responses with a 2xx status are read as well, for a server that reports failures with 200, such
+    ///     as a GraphQL server. A success must then have no value at these paths. False by default.
+    /// - Returns: A reader that finds a failure if the body has a value at one of the paths.
     public static func keys(code: String? = nil, message: String, readsSuccess: Bool = false) -> FailureReader {
         FailureReader(readsSuccess: readsSuccess) { response in
             let body = try JSONValue(json: response.body)

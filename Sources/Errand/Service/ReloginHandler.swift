@@ -1,65 +1,70 @@
 public import Foundation
 
-/// Signs the user in again when a service reports that the login has expired, or before that.
+/// Signs the user in again after or before a login expires.
 ///
-/// One relogin runs at a time for a service, however many requests need it. They wait for it and are sent once more afterwards,
-/// with the headers, parameters and cookies of the new login; a request that begins meanwhile waits as well, and is sent then:
-/// by priority, and then in the order in which they began. A request that was sent with an older login and is refused after the
-/// relogin is sent once more without another relogin. Headers that are made while a relogin begins are made again.
+/// A service runs one relogin at a time, however many requests need it. Refused requests wait for the relogin and are then sent
+/// once more with the headers, parameters and cookies of the new login. Requests that begin meanwhile wait as well. All of them
+/// are sent by priority, then in the order in which they began. If a request that was sent with the old login is refused only
+/// after the relogin, it is sent once more without another relogin. Headers that were being created when a relogin began are
+/// created again.
 ///
-/// A request that is refused again, with a login with which no other has succeeded before, fails: a new login does not help. If
-/// others have, the login may have expired while the request queued; then one request may need up to five relogins. No request
-/// is sent again with a login that the service has refused it.
+/// If a request is refused again and no other request has succeeded with the new login, the request fails, because another login
+/// would not help. If other requests have succeeded with it, the login may have expired while the request was queued; one request
+/// may then need up to five relogins. A request is never sent twice with a login for which the service has refused it.
 ///
-/// All members are called on the main actor, to which a class that adopts this protocol is isolated, with the environment that
-/// needs the login as ``APIEnvironment/current``. Retained by ``APIService/reloginHandler``.
+/// All members are called on the main actor, with the environment that needs the login as ``APIEnvironment/current``. A class
+/// that adopts this protocol is isolated to the main actor. Retained by ``APIService/reloginHandler``.
 @MainActor public protocol ReloginHandler: AnyObject, Sendable {
-    /// Gets new credentials and stores them where the service's common headers or cookies read them.
+    /// Gets new credentials and stores them where the service's common headers or cookies use them.
     ///
-    /// Called when loads were refused, at most 5 times in 30 s: a load that needs it once more fails at once. Calls that
-    /// ``loginRenewalDate`` starts are not counted, nor are calls that have not reached the server once a login has succeeded.
-    /// Calls never overlap. The next one begins when this one has returned, even if this one has passed
-    /// ``APIService/reloginTimeout`` or its session has ended; meanwhile the loads that wait for the next one wait no longer than
-    /// its own `reloginTimeout`.
+    /// Called after loads were refused, at most 5 times in 30 s; a load that needs one more relogin in this time fails at once.
+    /// Calls because of ``loginRenewalDate`` do not count. Calls that did not reach the server no longer count once a login has
+    /// succeeded.
     ///
-    /// A load of the same service that begins in here is a login request, as if it had ``BaseAPIRequest/isLoginRequest``: it is
-    /// sent at once and fails with `http` if it is refused. That holds for child tasks, for `Task { }`, for batches and chains
-    /// that begin in here, and for callbacks of such loads. A load that begins in a detached task or on a dispatch queue
-    /// waits for the relogin unless its class has `isLoginRequest`. Do not wait for such a load: it ends only when the relogin
-    /// passes its `reloginTimeout`, which the error's reason explains.
+    /// Calls never overlap. The next call begins when this one has returned, even if this one has exceeded
+    /// ``APIService/reloginTimeout`` or its session has ended. The loads that wait for the next call wait no longer than the
+    /// `reloginTimeout` of that call.
     ///
-    /// A request that names neither a service nor a proxy has those of the loads that need the login, so that credentials are sent
-    /// to the backend that they are for.
+    /// A load of the same service that begins inside this method is a login request, as if it had
+    /// ``BaseAPIRequest/isLoginRequest``: it is sent at once, and fails with `http` if it is refused. The same applies to loads
+    /// that begin in child tasks, in `Task { }`, in batches and chains that begin inside this method, and in callbacks of such
+    /// loads. A load that begins in a detached task or on a dispatch queue waits for the relogin unless its class has
+    /// `isLoginRequest`. Do not wait for such a load here: both would wait for each other until `reloginTimeout` has passed,
+    /// which the error's reason explains.
     ///
-    /// The task is cancelled after `reloginTimeout` and by ``APIProxy/logout(from:)``. The result is ignored then, but credentials
-    /// that are stored then are used: check `Task.isCancelled` before storing them.
+    /// A request that names neither a service nor a proxy uses those of the loads that need the login, so that credentials are
+    /// sent only to their own backend.
     ///
-    /// If the user signs in meanwhile, by a request with `isLoginRequest` that does not begin in here, a failure is ignored, and
-    /// the waiting loads are sent again.
+    /// The task is cancelled after `reloginTimeout` and by ``APIProxy/logout(from:)``. The result is then ignored, but stored
+    /// credentials would still be used: check `Task.isCancelled` before storing them.
     ///
-    /// An error ends the session: every waiting load fails with `loginExpired`, whose underlying error it is. But a login
-    /// server that cannot be reached has refused nothing: an ``APIError`` with the type `noNetwork`, `timeout` or
-    /// `transport`, or with a status 5xx or 429, fails the waiting loads with that type, and the next load that is refused
-    /// calls this again. A login that passes ``APIService/reloginTimeout`` ends the session: give its request a shorter
-    /// ``BaseAPIRequest/timeout`` to prevent that. To keep the session after an error of another library, throw such an `APIError`.
+    /// If the user signs in meanwhile with an `isLoginRequest` request that begins outside this method, a failure of this method
+    /// is ignored, and the waiting loads are sent again.
+    ///
+    /// Throwing an error ends the session: every waiting load fails with `loginExpired`, with the thrown error as its underlying
+    /// error. An error that shows only that the login server is unavailable does not end the session: after an ``APIError`` with
+    /// the type `noNetwork`, `timeout` or `transport`, or with a status 5xx or 429, the waiting loads fail with that type, and
+    /// the next refused load calls this method again. To keep the session after an error of another library, throw such an
+    /// `APIError`. A relogin that exceeds ``APIService/reloginTimeout`` ends the session; to prevent that, give its request a
+    /// shorter ``BaseAPIRequest/timeout``.
     func relogin() async throws
 
-    /// The date from which the login is renewed before a request is sent, usually a little before it expires; `nil`, the
-    /// default, is never.
+    /// The date from which the login is renewed before the next request is sent, usually shortly before the login expires; `nil`,
+    /// the default, never renews it in advance.
     ///
-    /// Read when a load begins, before a renewal, and after each ``relogin()``. From this date on, by the clock of the proxy,
-    /// the next request starts one relogin before it is sent; that request and all that begin meanwhile wait for it. If it
-    /// fails, the login is used until the service refuses it: only loads that were refused meanwhile make it a relogin whose
-    /// failure is theirs. Each date starts one relogin, and a date that has passed when a relogin begins or returns starts no
-    /// other.
+    /// Read when a load begins, before a renewal, and after each ``relogin()``. When the clock of the proxy has reached this
+    /// date, the next request starts a relogin; that request and all that begin meanwhile wait for the relogin before they are
+    /// sent. If the relogin fails, the waiting requests are sent with the old login, which remains in use until the service
+    /// refuses it. But if the service refuses a load while the relogin runs, a failure is treated like that of any other relogin.
+    /// Each date starts one relogin; a date that has already passed when a relogin begins or returns starts no other.
     var loginRenewalDate: Date? { get }
 
-    /// Called when the session has expired and its renewal was refused, before the loads that wait for it fail.
+    /// Called when the session has expired and could not be renewed, before the loads that wait for the relogin fail.
     ///
-    /// The place to show the sign-in screen. Called once for each session: not again, however often a relogin fails, until
-    /// a relogin or a login request has succeeded or the account has changed. Not called when a load is refused once more after a
-    /// relogin that has succeeded: it may be the only one that is refused, and fails with `loginExpired` alone, until 5 logins in
-    /// 30 s have not helped. Does nothing by default.
+    /// Show the sign-in screen here. Called once for each session, however often a relogin fails; called again only after a
+    /// relogin or a login request has succeeded or the account has changed. Not called when a load is refused again after a
+    /// successful relogin, because other loads may succeed with the new login: only the refused load fails with `loginExpired`.
+    /// If loads are still refused after 5 relogins in 30 s, the session counts as expired. Does nothing by default.
     func sessionDidExpire(_ error: APIError)
 }
 

@@ -1,64 +1,68 @@
 import Foundation
 
-/// When a load that failed is sent again, and how long it waits before that.
+/// Rules for sending a failed load again, and for the delay before each retry.
 ///
-/// A load is sent again only if the server may receive it several times: its method is idempotent (RFC 9110 section 9.2.2),
-/// it has a ``APIRequestOptions/idempotencyKey``, or the response is 429 or 503 with `Retry-After` and without a redirect before
-/// it, with which a server asks for another attempt after that time (``retryAfterAppliesToAllMethods``). Failures that a
-/// retry cannot fix are not retried: a cancellation, a timeout, and the errors `security`, `decoding`, `invalidRequest`,
-/// `loginExpired`, `responseTooLarge`, `server` and `storage`, unless ``decide`` has them retried.
+/// A load is sent again only if the server may receive it several times. That is the case if the method is idempotent (RFC 9110
+/// section 9.2.2), if the load has an ``APIRequestOptions/idempotencyKey``, or if the server asks for another attempt: with
+/// status 429 or 503 and `Retry-After`, not after a redirect (``retryAfterAppliesToAllMethods``).
+///
+/// A cancellation is never retried. A timeout and the errors `security`, `decoding`, `invalidRequest`, `loginExpired`,
+/// `responseTooLarge`, `server` and `storage` are retried only if ``decide`` returns true.
 public struct RetryPolicy: Sendable {
-    /// How often a load may be sent again; 2 by default.
+    /// The maximum number of retries of a load; 2 by default.
     public var maxRetries = 2
     /// The statuses after which a load is sent again; 408, 429, 500, 502, 503 and 504 by default.
     ///
-    /// Also those with which a proxy server refuses a tunnel (`CONNECT`) on Linux: after 407, for example, it is not sent again.
+    /// On Linux, this also applies to the status with which a proxy server refuses a tunnel (`CONNECT`): after 407, for example,
+    /// a load is not sent again.
     public var statuses: Set<Int> = [408, 429, 500, 502, 503, 504]
-    /// How long the first wait may be; 200 ms by default.
+    /// The longest delay before the first retry; 200 ms by default.
     ///
-    /// Each further wait may be twice as long. Each wait is a random value from 0 to that length ("full jitter"), so that
-    /// clients that failed together do not retry together.
+    /// The longest delay doubles with each further retry, up to ``maxDelay``. The actual delay is a random value between 0 and
+    /// the longest delay ("full jitter"), so that clients that failed together do not retry together.
     public var baseDelay: Duration = .milliseconds(200)
-    /// How long any of these waits may be; 10 s by default.
+    /// The upper limit of the longest delay before a retry; 10 s by default.
     public var maxDelay: Duration = .seconds(10)
-    /// How long a server may make a load wait with `Retry-After` (RFC 9110 section 10.2.3); 60 s by default.
+    /// The longest delay that a server may request with `Retry-After` (RFC 9110 section 10.2.3); 60 s by default.
     ///
-    /// A longer delay is reduced to this. With status 429 (RFC 6585 section 4), all requests of the service to the host wait as
-    /// long, those that have not been sent included: they stay in the queue, in its order, and can be cancelled like any other.
-    /// Requests of a relogin do not wait.
+    /// A longer delay is reduced to this value. After status 429 (RFC 6585 section 4), all requests of the service to the host
+    /// wait for the delay, including those that have not been sent yet. They stay in the queue in order, and can be cancelled as
+    /// usual. Requests of a relogin do not wait.
     public var maxRetryAfter: Duration = .seconds(60)
-    /// Decides whether a load is sent again after an error; `nil`, the default, decides nothing.
+    /// Decides whether a load is sent again after an error; `nil` by default.
     ///
-    /// `true` sends it again, whatever its method and its status, after the delays of this policy; `false` does not; `nil` leaves
-    /// the decision to ``statuses`` and to the rules above. Called with the number of the retry, from 1, for each failure after
-    /// which ``maxRetries`` leaves one, after ``Adapters/failure`` and on any thread; ``budget`` limits what it decides. Not called
-    /// for a cancellation, nor for a login that cannot be renewed. The load has no place in the queue meanwhile.
+    /// Return `true` to send the load again with the delay of this policy, whatever its method and status; `false` to fail it;
+    /// `nil` to leave the decision to ``statuses`` and the other rules of this policy. ``maxRetries`` and ``budget`` still apply.
+    ///
+    /// Called on any thread with the number of the retry, starting at 1, after ``Adapters/failure``, for each failure for which
+    /// ``maxRetries`` allows a retry. Not called for a cancellation, nor for a login that cannot be renewed. The load has no
+    /// place in the queue during the call.
     public var decide: (@Sendable (_ error: APIError, _ retry: Int) async -> Bool?)?
     /// Whether a load of any method, also `POST`, is sent again after 429 or 503 with `Retry-After`; true by default.
     ///
-    /// Assumes that a server which asks for another attempt has not executed this one (RFC 6585 section 4, RFC 9110 section
-    /// 15.6.4). Neither RFC guarantees that: set this to false for a backend that may have, for instance behind a gateway that
-    /// responds in its place.
+    /// Relies on the server not having executed a request for which it asks for another attempt (RFC 6585 section 4, RFC 9110
+    /// section 15.6.4). Neither RFC guarantees that. Set this to false if the backend may have executed the request, for instance
+    /// because a gateway sends such responses in its place.
     public var retryAfterAppliesToAllMethods = true
-    /// How many retries there may be for each request of the service in the last minute; 0.1 by default.
+    /// The maximum ratio of retries to requests of the service in the last minute; 0.1 by default.
     ///
-    /// So retries add little to the load of a backend that is down. Counted in halves of a minute: the current one and the one
-    /// before.
+    /// This limit keeps retries from adding much traffic to a backend that is down. The minute is counted as the current half
+    /// minute and the one before it.
     public var budget = 0.1
-    /// How many retries in a minute are allowed independently of ``budget``; 10 by default.
+    /// The number of retries in a minute that are allowed whatever the ``budget``; 10 by default.
     public var minRetriesPerMinute = 10
-    /// Whether a load that finds no network waits for one before it is sent again; false by default.
+    /// Whether a load that fails because there is no network waits for a network and is then sent again; false by default.
     ///
-    /// It waits only while ``APIProxy/reachability`` reports none. Nothing was sent then, so any method may wait,
-    /// and it is not counted as a retry.
+    /// The load waits only while ``APIProxy/reachability`` reports that there is no network. Because nothing was sent, this
+    /// applies to any method, and the new attempt does not count as a retry.
     public var waitsForConnectivity = false
-    /// How long each wait for a network may be before the load fails with `noNetwork`; 60 s by default.
+    /// The longest wait for a network, after which the load fails with `noNetwork`; 60 s by default.
     public var connectivityTimeout: Duration = .seconds(60)
 
     /// Creates the default policy.
     public init() {}
 
-    /// Sends no load again.
+    /// A policy that never sends a load again.
     public static let never: RetryPolicy = {
         var policy = RetryPolicy()
         policy.maxRetries = 0

@@ -1,16 +1,16 @@
-/// What a ``FailureReader`` finds in a response.
+/// The failure that a ``FailureReader`` finds in a response.
 ///
-/// Its description contains no text of the server other than a code that is a plain identifier.
+/// The description contains no text of the server except a code that is a plain identifier.
 public struct ServerFailure: Sendable {
     /// The business code.
     public var code: ServerCode?
-    /// The message that is meant for the user; see ``ErrorMessages`` for what is shown.
+    /// The message for the user; ``ErrorMessages`` decides which text is shown.
     public var message: String?
     /// The messages for the fields of a form, by the name of the field; a nested one is `address.street` or `items.0.name`.
     public var fieldMessages: [String: [String]]
-    /// The type of the error, such as `loginExpired`, which starts a relogin; `nil` for what follows from status and code.
+    /// The type of the error, such as `loginExpired`, which starts a relogin; `nil` derives the type from status and code.
     ///
-    /// `cancelled` is like `nil`.
+    /// `cancelled` has the same effect as `nil`.
     public var type: APIErrorType?
 
     /// Creates a failure.

@@ -1,8 +1,8 @@
-/// Reports whether the network is reachable, and changes of that.
+/// Reports whether the network is reachable, and notifies of changes.
 ///
-/// All members may be used on any thread or actor. The status is information for a screen: the library sends requests
-/// whatever the status is, except for ``APIRequestOptions/failsWhenUnreachable``. Monitoring starts at the first use, so it costs
-/// nothing in an app that does not use it; a load whose host has no address uses it as well.
+/// All members may be used on any thread or actor. The status is meant for display: the library sends requests whatever the
+/// status, unless ``APIRequestOptions/failsWhenUnreachable`` is true. Monitoring starts at the first use, so it costs nothing in
+/// an app that does not use it. A load whose host name has no address also counts as a use.
 public final class Reachability: Sendable {
     typealias Report = @Sendable (ReachabilityStatus) -> Void
     typealias Stop = @Sendable () -> Void
@@ -77,8 +77,9 @@ public final class Reachability: Sendable {
 
     /// A new stream of the current status and each change.
     ///
-    /// A slow reader receives only the latest status, and the same one twice if it changed and changed back. The stream ends
-    /// when the task that reads it is cancelled or when this object is released, which the stream does not retain.
+    /// A slow reader receives only the latest status; it receives the same status twice if the status has changed and changed
+    /// back. The stream ends when the task that reads it is cancelled, or when this object is released. The stream does not
+    /// retain this object.
     public var updates: AsyncStream<ReachabilityStatus> {
         start()
         let (stream, observer) = AsyncStream.makeStream(

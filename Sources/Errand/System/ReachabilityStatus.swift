@@ -6,8 +6,8 @@ public enum ReachabilityStatus: Sendable, Hashable {
     case unknown
     /// There is an interface with an address that other hosts can reach, including those of a VPN or a container's bridge.
     ///
-    /// The kind is that of the interface to which the system sends what is for other networks.
+    /// The kind is that of the interface through which the system reaches other networks.
     case reachable(NetworkKind)
-    /// There are interfaces other than loopback, and none is connected and has an address.
+    /// There are interfaces other than loopback, but none is connected and has an address.
     case unreachable
 }

@@ -2,8 +2,8 @@ public import Foundation
 
 /// A certificate and its private key, which identify the client to the servers of certain origins.
 ///
-/// The certificate is never sent to a server of another origin, such as the target of a redirect, because it would disclose
-/// the identity of the client.
+/// The certificate is never sent to another origin, such as the target of a redirect, because it would disclose the identity of
+/// the client.
 public struct ClientIdentity: Sendable {
     /// A PEM file, or a PKCS#12 file with the extension `p12` or `pfx`; on Apple's platforms only the latter.
     public var certificate: URL

@@ -1,5 +1,4 @@
-/// The transport of the platform, which a proxy uses by default: libcurl on Linux, where it is available, `URLSession`
-/// otherwise.
+/// The transport of the platform, which a proxy uses by default: libcurl on Linux if it is available, `URLSession` otherwise.
 ///
 /// On Linux, requests fail with ``TransportError/Kind/cannotConnect`` while the process has no descriptors or memory for libcurl.
 ///
@@ -34,7 +33,7 @@ public final class SystemTransport: HTTPTransport {
         #endif
     }
 
-    /// That of the platform's transport.
+    /// The capacity of the platform's transport.
     public var capacity: TransportCapacity { platform.capacity }
 
     /// Sends a request; see ``HTTPTransport/send(_:progress:)``.

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// How a transport authenticates the server and the client.
+/// The settings with which a transport authenticates the server and the client.
 ///
 /// The server's name is always verified against its certificate; this cannot be disabled.
 public struct TLSConfiguration: Sendable {
@@ -20,25 +20,25 @@ public struct TLSConfiguration: Sendable {
         case v1_3
     }
 
-    /// Authorities that are trusted besides those of the system; none by default.
+    /// Certificate authorities that are trusted in addition to those of the system; none by default.
     ///
-    /// A damaged certificate is refused when the transport is created. On Linux, so are additional authorities when the file of
-    /// the system's is neither in a usual place nor that of the environment variable `SSL_CERT_FILE`. They also apply to an `https`
-    /// proxy server there.
+    /// A damaged certificate is refused when the transport is created. On Linux, additional authorities are also refused if the
+    /// file of the system's authorities is neither in a usual place nor named by the environment variable `SSL_CERT_FILE`. On
+    /// Linux, they also apply to an `https` proxy server.
     ///
     /// On Apple's platforms, App Transport Security may require an exception for the host in the app's `Info.plist`
     /// (`NSExceptionAllowsInsecureHTTPLoads`), which also allows other authorities than the system's.
     public var additionalAuthorities: Certificates?
-    /// The public keys of which a server must have one, for each host; none by default.
+    /// For each host, the public keys of which the server must have one; none by default.
     ///
     /// A name is a host or an address, or `*.` and a host for all of its subdomains at any depth; the longest name that matches
     /// applies, also to the target of a redirect. It applies to every notation: upper case, percent-encoding, a trailing dot,
     /// an international name in ASCII, an address in other numbers. Each key is `sha256//` and, in Base64, the SHA-256 digest
     /// of its SubjectPublicKeyInfo (RFC 7469 section 2.4); a host has at least one. The certificate is verified as well.
     ///
-    /// A request to a host with keys fails with ``TransportError/Kind/security`` when its URL is not `https`. A host without a
-    /// name here may have any key; but while there are names, a host that cannot be compared with them is refused in the same way:
-    /// a percent-encoded name that is not ASCII, and one with an empty label, such as `api.example.com..`.
+    /// A request to a host with keys fails with ``TransportError/Kind/security`` if its URL is not `https`. A host that is not
+    /// named here may have any key. But if any host is named, a host that cannot be compared with the names fails in the same
+    /// way: a percent-encoded name that is not ASCII, or a name with an empty label, such as `api.example.com..`.
     ///
     /// `CurlTransport` sends requests to a host with keys over HTTP/2 or HTTP/1.1, even with
     /// ``TransportConfiguration/assumesHTTP3Capable``, because older versions of libcurl do not compare keys over HTTP/3. The
@@ -52,7 +52,7 @@ public struct TLSConfiguration: Sendable {
     /// tls.pinnedPublicKeys["api.example.com"] = ["sha256//47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="]
     /// ```
     public var pinnedPublicKeys: [String: [String]] = [:]
-    /// The certificate that is sent to a server of its origins that requests one; none by default.
+    /// The client certificate, sent if a server of one of its origins requests it; none by default.
     public var clientIdentity: ClientIdentity?
     /// The oldest accepted version of TLS; TLS 1.2 by default.
     ///

@@ -4,14 +4,15 @@ import Errand
 extension HARRecorder {
     /// Returns the archive, HAR 1.2 in UTF-8.
     ///
-    /// Loads go on meanwhile. Fields of this library begin with `_`: `_load` and `_loads` have the IDs of the loads, `_attempt` the
-    /// number of the try, `_cause` what the load has waited for before it, `_state` how far the exchange has come,
-    /// or `unsent` for a load without one, `_error` why it has failed, `_truncated` whether a body was cut.
+    /// Loads continue during the export. Fields of this library begin with `_`: `_load` and `_loads` contain the IDs of the
+    /// loads, `_attempt` the number of the attempt, `_cause` what the load waited for before the attempt, `_state` the state of
+    /// the exchange, or `unsent` for a load without one, `_error` the reason of a failure, and `_truncated` whether a body was
+    /// shortened.
     public func data() -> Data { HARDocument(self).data }
 
     /// Writes the archive to a file, which only its owner may read.
     ///
-    /// An existing file is replaced when the new one is complete and on the disk, and stays as it is after an error.
+    /// An existing file is replaced when the new one is complete and on the disk; after an error, it is unchanged.
     ///
     /// - Throws: ``WriteError``.
     public func write(to file: URL) throws(WriteError) { try Self.write(data(), to: file) }
@@ -24,7 +25,7 @@ extension HARRecorder {
 
     /// Writes the report to a file, which only its owner may read.
     ///
-    /// An existing file is replaced when the new one is complete and on the disk, and stays as it is after an error.
+    /// An existing file is replaced when the new one is complete and on the disk; after an error, it is unchanged.
     ///
     /// - Throws: ``WriteError``.
     public func writeReport(to file: URL) throws(WriteError) { try Self.write(report(), to: file) }
@@ -47,7 +48,7 @@ extension HARRecorder {
 }
 
 extension HARRecorder {
-    /// Why an archive or a report could not be written; what was at its path is unchanged.
+    /// The reason why an archive or a report could not be written; an existing file at its path is unchanged.
     public struct WriteError: Error, Sendable {
         /// The kinds of failure.
         public enum Kind: Sendable, Hashable {

@@ -13,18 +13,18 @@ import Foundation
 /// try recorder.writeReport(to: folder.appending(path: "session.html"))
 /// ```
 ///
-/// Each exchange is one entry: a redirect, a retry and a replay have separate entries, and loads that share an exchange have
-/// one together. What fails or is cancelled is recorded as far as it came, of a response whose body is not complete status, headers
-/// and the number of received bytes.
+/// Each exchange is one entry: a redirect, a retry and an attempt after a relogin have separate entries, and loads that share an
+/// exchange have one common entry. A failed or cancelled exchange is recorded as far as it progressed; for an incomplete
+/// response, the entry contains status, headers and the number of received bytes.
 ///
-/// A load that has ended before anything was sent, because it was refused, failed or was cancelled in the queue, is one entry
-/// with the reason, status 0 and its path. It counts for the limits like an exchange.
+/// A load that ended before anything was sent, because it was refused, failed or was cancelled in the queue, is one entry with
+/// the reason, status 0 and its path. The entry counts towards the limits like an exchange.
 ///
-/// The `headers` of a request are those of the load; its `headersSize` is that of the whole head as it was sent, with the lines
-/// that the transport has added, such as `Host`. A `comment` says so.
+/// The `headers` of a request are those of the load. Its `headersSize` is the size of the whole head as sent, including lines
+/// that the transport added, such as `Host`; a `comment` in the entry states this.
 ///
-/// What `Redactor.shared` does not know to be harmless is not exported. It is removed when the recorder exports, because recording
-/// must cost a load next to nothing; until then the memory of the process contains it, as that of the app does.
+/// Exports contain only values that `Redactor.shared` knows to be harmless. Other values are removed during the export, not
+/// during recording, so that recording costs a load almost nothing; until then, they are in the memory of the process.
 public final class HARRecorder: APIMonitor {
     /// How much is kept; the oldest exchanges are removed for new ones.
     public struct Limits: Sendable, Hashable {
@@ -51,8 +51,8 @@ public final class HARRecorder: APIMonitor {
     /// Creates a recorder without exchanges.
     ///
     /// - Parameters:
-    ///   - includesSecrets: Whether passwords, tokens, cookies and everything else are exported; `false` by default. For the
-    ///     developer's own machine, never for an app's users.
+    ///   - includesSecrets: Whether passwords, tokens, cookies and all other values are exported; `false` by default. Use `true`
+    ///     only on a developer's own machine, never for an app's users.
     ///   - limits: How much is kept; 1,000 exchanges and 32 MiB by default.
     public init(includesSecrets: Bool = false, limits: Limits = Limits()) {
         self.includesSecrets = includesSecrets

@@ -7,11 +7,11 @@ import Foundation
 /// service.sign(with: AWSSignature(region: "eu-central-1", service: "execute-api") { try await store.credentials() })
 /// ```
 ///
-/// Method, path, query, header lines and body are signed as the adapters before have left them, at every send: a retry and a
-/// replay have a signature of a new moment. Not signed are the cookies, which are added afterwards, and the header lines that a
-/// connection or a proxy server changes: `Accept-Encoding`, `Connection`, `Content-Length`, `Expect`, `TE`,
+/// For each attempt, signs method, path, query, header lines and body as the previous adapters have left them; a retry and the
+/// attempt after a relogin have a new signature. Not signed are the cookies, which are added afterwards, and the header lines
+/// that a connection or a proxy server changes: `Accept-Encoding`, `Connection`, `Content-Length`, `Expect`, `TE`,
 /// `Transfer-Encoding`, `Upgrade`, `User-Agent`, `X-Amzn-Trace-Id` and those that begin with `Proxy-`. A redirect is followed
-/// with the signature of the first URL, which fits no other one.
+/// with the signature of the first URL, which is not valid for another URL.
 ///
 /// Sealed bodies (``TrafficSealing``) are signed as they are sent; with them, the signature has to be in a header, because the
 /// query is authenticated with the body; otherwise the load fails with `invalidRequest`.
@@ -19,8 +19,8 @@ import Foundation
 /// A space in the query is sent as `%20` and not as `+`, because services differ in how they read the latter. An address is sent
 /// and signed in its usual notation: `127.0.0.1` for `127.1`.
 ///
-/// The load fails with `invalidRequest`, whose underlying error is a ``SigningError``, when the request cannot be signed; nothing
-/// was sent then. An `APIError` that `credentials` throws ends the load with that.
+/// If the request cannot be signed, the load fails with `invalidRequest` before anything is sent; the underlying error is a
+/// ``SigningError``. If `credentials` throws an `APIError`, the load fails with that error.
 public struct AWSSignature: Sendable {
     /// Where the signature is.
     public enum Form: Sendable, Hashable {
@@ -48,7 +48,7 @@ public struct AWSSignature: Sendable {
     public var form = Form.header
     /// Which body is signed; its bytes by default.
     public var payload = Payload.signed
-    /// Whether the hash of the body is sent as `X-Amz-Content-Sha256`; for `s3` alone by default, which requires it.
+    /// Whether the hash of the body is sent as `X-Amz-Content-Sha256`; by default only for `s3`, which requires it.
     ///
     /// Sent in any case in the header form with an unsigned payload.
     public var sendsPayloadHash: Bool
@@ -72,8 +72,8 @@ public struct AWSSignature: Sendable {
     /// - Parameters:
     ///   - region: The region, such as `us-east-1`.
     ///   - service: The name of the service in signatures, such as `s3` or `execute-api`.
-    ///   - credentials: Returns the credentials. Called at every send, on any thread, in the task of the load, so it should
-    ///     return those that it has until they expire.
+    ///   - credentials: Returns the credentials. Called for each attempt, on any thread, in the task of the load, so it should
+    ///     cache credentials until they expire.
     public init(
         region: String,
         service: String,

@@ -1,21 +1,21 @@
 public import Errand
 import Foundation
 
-/// How the timestamps of signatures are corrected by the `Date` of a server, for devices whose clock is wrong.
+/// Corrects the timestamps of signatures by the server's `Date`, for devices whose clock is wrong.
 ///
 /// ```swift
 /// signing.clockCorrection = .onCodes([40103])
 /// ```
 ///
-/// When a server refuses a signature as stale, its `Date` (RFC 9110 section 6.6.1) is the time of all further signatures of the
-/// service and its copies in this environment, and the load is sent again, once, by `AdapterRetry`. Further changes of
-/// the device's clock have no effect then. A response corrects the time only if it differs by more than two seconds from the one
-/// that its request was signed with; otherwise the refusal is the failure of the load. A response to a request that was sent
-/// before the last correction corrects nothing, and its load is sent again as well.
+/// When a server refuses a signature as stale, the load is sent again, once, with `AdapterRetry`. All further signatures of the
+/// service and its copies in this environment then use the time of the server's `Date` (RFC 9110 section 6.6.1), even if the
+/// device's clock changes. A response corrects the time only if its `Date` differs by more than two seconds from the time with
+/// which its request was signed; otherwise the refusal fails the load. A response to a request that was sent before the last
+/// correction corrects nothing, but its load is sent again as well.
 public struct ClockCorrection: Sendable {
-    /// By how much the device's clock may be corrected; one day by default.
+    /// The largest correction of the device's clock; one day by default.
     ///
-    /// A refusal with a `Date` that is further away is the failure of the load.
+    /// If the `Date` of a refusal differs by more, the refusal fails the load.
     public var limit: Duration = .seconds(86_400)
     let isStale: @Sendable (APIResponse) -> Bool
 

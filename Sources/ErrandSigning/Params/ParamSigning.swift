@@ -8,7 +8,7 @@ import Foundation
 /// ```
 ///
 /// With the defaults, parameters `b=2` and `a=1` are sent with a `timestamp`, a `nonce` and a `sign`, which is the digest of
-/// `a=1&b=2&nonce=…&timestamp=…`. Each send is signed anew, so also a retry and a replay.
+/// `a=1&b=2&nonce=…&timestamp=…`. Each attempt is signed anew, also a retry and the attempt after a relogin.
 ///
 /// What is signed:
 /// - Names and values exactly as they are sent, before they are percent-encoded, in the order of the bytes of the names in UTF-8;
@@ -22,9 +22,9 @@ import Foundation
 ///   files of a multipart body, nor what parameter adapters add that are called later, such as those of the request.
 /// - Of a plain call and of a link of the server (`LinkStrategy`): the names and values of the URL's query.
 ///
-/// A name or a value that contains a separator makes the signed text ambiguous: `{a: "1&b=2"}` and `{a: 1, b: 2}` have one text,
-/// `a=1&b=2`, and so one signature, unless ``percentEncodes`` is true. Whether it is depends on the server; where values are
-/// free text and it may be chosen, set it.
+/// A name or a value that contains a separator makes the signed text ambiguous, unless ``percentEncodes`` is true: `{a: "1&b=2"}`
+/// and `{a: 1, b: 2}` have the same text, `a=1&b=2`, and so the same signature. If the server supports percent-encoding and
+/// values are free text, set ``percentEncodes``.
 ///
 /// The load fails with `invalidRequest` when it has a parameter or a header that the signature would replace.
 public struct ParamSigning: Sendable {
@@ -84,20 +84,21 @@ public struct ParamSigning: Sendable {
     public let algorithm: Algorithm
     /// Where the signature is sent.
     public let signature: Place
-    /// Where the time of the send is sent and signed: the parameter `timestamp` by default; `nil` for nowhere.
+    /// Where the current time is sent and signed; the parameter `timestamp` by default, `nil` for no timestamp.
     ///
     /// A header requires that the signature is in a header as well.
     public var timestamp: Place? = .parameter("timestamp")
     /// The unit of the timestamp; seconds by default.
     public var timestampUnit = TimestampUnit.seconds
-    /// Where 32 random hexadecimal digits of each send are sent and signed: the parameter `nonce` by default; `nil` for nowhere.
+    /// Where 32 random hexadecimal digits, different for each attempt, are sent and signed; the parameter `nonce` by default,
+    /// `nil` for no nonce.
     ///
     /// A header requires that the signature is in a header as well.
     public var nonce: Place? = .parameter("nonce")
     /// Where the secret is in the signed text.
     ///
-    /// By default, `nil`, it is appended for a digest, and is the key alone of ``Algorithm/hmacSHA256``; another value adds it to
-    /// the text of the latter as well.
+    /// `nil`, the default, appends the secret for a plain digest, and uses it only as the key for ``Algorithm/hmacSHA256``. With
+    /// any other value, the signed text contains the secret for both.
     public var secretPosition: SecretPosition?
     /// The text between a name and its value; `=` by default.
     public var valueSeparator = "="
@@ -106,7 +107,7 @@ public struct ParamSigning: Sendable {
     /// Whether names and values are percent-encoded in the signed text, all bytes but the unreserved ones of RFC 3986; false by
     /// default.
     ///
-    /// True makes different parameters have different texts: no separator is in a name or a value then.
+    /// With true, no name or value contains a separator, so different parameters always have different texts.
     public var percentEncodes = false
     /// Whether parameters with an empty value or `null` are not signed; false by default.
     public var omitsEmptyValues = false

@@ -16,22 +16,22 @@ public import Foundation
 public protocol KeyExchange: Sendable {
     /// Returns a new session key.
     ///
-    /// Called when the first load needs a key, and when the server has refused the key because it has expired; on any thread.
-    /// One exchange runs at a time for each environment of a service, whatever the number of loads that need it, and
-    /// `APIEnvironment.current` is that environment. A call after a successful one has a response of the server as its
-    /// cause; more than 5 of these in 30 s are a loop, and the loads fail with `security`.
+    /// Called on any thread, when the first load needs a key and when the server has refused the key because it has expired. One
+    /// exchange runs at a time for each environment of a service, however many loads need it, and `APIEnvironment.current` is
+    /// that environment. If the server refuses more than 5 keys in 30 s, this is treated as a loop, and the loads fail with
+    /// `security`.
     ///
     /// A load of the same service that begins in here is neither sealed nor opened. A load of any service is a login request, as
-    /// if it had `isLoginRequest`: it neither queues nor waits for a relogin, and fails with `http` if the
-    /// server refuses its login. That holds for child tasks and for `Task { }`. A load that begins in a detached task waits for the
-    /// exchange: do not wait for such a load.
+    /// if it had `isLoginRequest`: it neither queues nor waits for a relogin, and fails with `http` if the server refuses its
+    /// login. The same applies to loads in child tasks and in `Task { }`. A load that begins in a detached task waits for the
+    /// exchange; do not wait for such a load here.
     ///
     /// The task is cancelled when ``TrafficSealing/exchangeTimeout`` has passed, and by ``TrafficSealing/forgetKeys()``; the
     /// result is ignored then, and the next call may begin before this one has returned. The cancel of a load does not
     /// cancel it.
     ///
-    /// - Throws: Any error, which ends every waiting load: with `noNetwork`, `timeout` or `transport` if it is such an
-    ///   `APIError`, otherwise with `security`; as `underlying`.
+    /// - Throws: Any error; every waiting load then fails, with the error as `underlying`. After an `APIError` with the type
+    ///   `noNetwork`, `timeout` or `transport`, they fail with that type, otherwise with `security`.
     func sessionKey() async throws -> SessionKey
 }
 

@@ -28,11 +28,11 @@ public import Errand
 /// | the value of ``contentTypeHeader``, or nothing | the value of ``contentTypeHeader``, or nothing |
 /// | | the status |
 ///
-/// So no body can be used for another path, nor a response as a request, nor an older response for another send of the same
-/// request. The server has to refuse requests that it has received before, which it can recognize by their value of ``nonceHeader``
-/// if they have a body; see the article *On the way* of Errand. Neither URLs nor other headers are encrypted.
+/// A body can therefore not be used for another path, a response not as a request, and an older response not for another attempt
+/// of the same request. The server must refuse requests that it has received before; if they have a body, it can recognize them
+/// by their value of ``nonceHeader``. See the article *On the way* of Errand. Neither URLs nor other headers are encrypted.
 ///
-/// As no two sends have one nonce, sealed loads share no exchange, `coalescesIdentical` or not.
+/// Because every attempt has its own nonce, sealed loads share no exchange, even with `coalescesIdentical`.
 ///
 /// Bodies from memory and from files are sealed in memory, up to ``maxBodyBytes``. A body that is a stream, and a request whose
 /// response is stored in a file, fail with `invalidRequest` before they are sent: send these with a copy of the service without
@@ -50,20 +50,20 @@ public struct TrafficSealing: Sendable {
     public let cipher: SealingCipher
     /// Agrees on session keys with the server.
     public let keyExchange: any KeyExchange
-    /// The codes in responses that are not sealed which mean that the server does not know the key any longer.
+    /// The codes in unsealed responses that mean that the server no longer knows the key.
     public let expiredCodes: Set<ServerCode>
-    /// The statuses of responses that are not sealed which mean that the server does not know the key any longer.
+    /// The statuses of unsealed responses that mean that the server no longer knows the key.
     public let expiredStatuses: Set<Int>
     /// The key of the code in responses that are not sealed, or a path such as `meta.code`; `errcode` by default.
     public var codeKey = "errcode"
     /// The statuses of failures that the server, or a gateway before it, may send without sealing; 400 to 599 by default.
     ///
-    /// Such a response is read as if there were no sealing. Everything in it may have been changed on the way. With 204 in here
-    /// an attacker on the way can report a success.
+    /// Such a response is read as if there were no sealing, and everything in it may have been changed on the way. If this set
+    /// contains 204, an attacker on the way can report a success.
     public var clearStatuses = Set(400...599)
     /// The codes that the server may send without sealing, whatever the status; none by default.
     ///
-    /// The place for codes such as that of an expired login. Never a code that means success.
+    /// Use this for codes such as that of an expired login. Never add a code that means success.
     public var clearCodes: Set<ServerCode> = []
     /// The header line with the name of the key; `X-Key-ID` by default.
     public var keyIDHeader = "X-Key-ID"

@@ -1,8 +1,8 @@
 /// Pages by a cursor that the server sends with each page for the next one: `cursor=YWZ0ZXI6MjA=`.
 ///
-/// The first request has no cursor. The list ends with a page that has no cursor, or an empty one; an empty page alone does
-/// not end it, nor does a total. A cursor is sent back byte by byte, encoded for the query or the body. A cursor that the
-/// server has sent before is not requested again: the next load fails with `decoding`.
+/// The first request has no cursor. The list ends with a page whose cursor is missing or empty; neither an empty page nor a total
+/// ends it. A cursor is sent back unchanged, encoded for the query or the body. If the server sends a cursor that it has sent
+/// before, the next load fails with `decoding`.
 public struct CursorStrategy: PageStrategy {
     package var cursorKey = "cursor"
     package var next: Source = .nextCursor
@@ -62,8 +62,8 @@ extension CursorStrategy {
 
         /// Creates a source from a function.
         ///
-        /// - Parameter read: Returns the cursor, or `nil` at the end of the list; what it throws for the
-        ///   next page is the error of the next load. Called once for each page, on the main actor.
+        /// - Parameter read: Returns the cursor, or `nil` at the end of the list. If it throws an error for the next page, the
+        ///   next load fails with that error. Called once for each page, on the main actor.
         public init(_ read: @escaping @Sendable (PageInfo) throws(PageStrategyError) -> String?) {
             self.read = read
         }
@@ -81,8 +81,8 @@ extension CursorStrategy {
 
         /// A string or a number in the response's JSON, for example `.body("paging", "next")`.
         ///
-        /// `null`, `false`, an empty string and a missing member are the end of the list, and so is an empty body. Anything else,
-        /// and a body that is not JSON as in RFC 8259 and UTF-8, is an error of the next load (`decoding`).
+        /// `null`, `false`, an empty string, a missing member and an empty body mean the end of the list. With any other value,
+        /// and with a body that is not JSON (RFC 8259) in UTF-8, the next load fails with `decoding`.
         ///
         /// Parses the whole body, including its envelope, once more on the main actor; the page's type need not contain the
         /// cursor.

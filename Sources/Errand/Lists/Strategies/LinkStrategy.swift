@@ -4,17 +4,17 @@ public import Foundation
 /// its body, as with Django REST framework or JSON:API.
 ///
 /// The link is requested unchanged: its percent-encoding is kept, and neither the request's parameters nor the service's are
-/// added to its query. The request's headers are sent, and its body if the method has one. A relative link is resolved
-/// against the URL that responded (RFC 3986 section 5). A link to another origin than the service's, including `http` instead
-/// of `https`, is not followed: the load fails with `security`, and nothing is sent, unless ``allowedOrigins`` contains it.
-/// The list ends with a response that has no such link; an empty page alone does not end it.
+/// added to its query. The request's headers are sent, and its body if the method has one. A relative link is resolved against
+/// the URL that responded (RFC 3986 section 5). A link to another origin than the service's, for example with `http` instead of
+/// `https`, is followed only if ``allowedOrigins`` contains the origin; otherwise the load fails with `security` before anything
+/// is sent. The list ends with a response that has no such link; an empty page alone does not end it.
 public struct LinkStrategy: PageStrategy {
     package var next: Source = .header("next")
     package var previous: Source? = .header("prev")
-    /// The origins, besides the service's, to which a link may lead, as URLs of any path; none by default.
+    /// The origins besides the service's to which links may lead, as URLs with any path; none by default.
     ///
-    /// Such an origin receives neither a body nor a header that may be secret, and no cookies but its own. A list whose method
-    /// sends a body fails with `security`.
+    /// A request to such an origin contains no body, no header that may be secret, and only the cookies of that origin. If the
+    /// method sends a body, the load fails with `security`.
     public var allowedOrigins: [URL] = []
     /// For the first request; `nil` sends no size.
     package var sizeKey: String?
@@ -65,10 +65,10 @@ extension LinkStrategy {
         /// A member of the response's JSON, for example `.body("links", "next")`: a string, or an object with the string as `href`
         /// (JSON:API).
         ///
-        /// `null`, an empty string and a missing member mean that there is no link, and so does an empty body. A body that is
-        /// not JSON as in RFC 8259 and UTF-8, although the service's decoder reads it, is an error of the next load
-        /// (`decoding`): with JSON5, UTF-16 or another format, read the link with a custom ``PageStrategy`` from
-        /// ``PageInfo/nextCursor`` and ``PageInfo/link(to:)``.
+        /// `null`, an empty string, a missing member and an empty body mean that there is no link. With a body that is not JSON
+        /// (RFC 8259) in UTF-8, the next load fails with `decoding`, even if the service's decoder can read the body. For JSON5,
+        /// UTF-16 or another format, read the link in a custom ``PageStrategy`` with ``PageInfo/nextCursor`` and
+        /// ``PageInfo/link(to:)``.
         ///
         /// Parses the whole body, including its envelope, once more on the main actor: once for each page, also if both
         /// links are read. The page's type need not contain the link.

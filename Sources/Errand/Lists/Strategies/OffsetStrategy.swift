@@ -1,8 +1,8 @@
 /// Pages by the number of items before them: `offset=40&limit=20`.
 ///
-/// The next offset counts the received items, whatever the limit was. The list ends as with ``PageNumberStrategy``: with an
-/// empty page; with a page that is shorter than `limit` and shorter than an earlier page, after the total has been reached
-/// if the server sends one; and with a 404 for a page that no total promises.
+/// The next offset counts the received items, whatever the limit was. The list ends as with ``PageNumberStrategy``: with an empty
+/// page, with a 404 for a page that the total does not require, or with a page that is shorter than both `limit` and an earlier
+/// page; if the server sends a total, a short page ends the list only after the total has been reached.
 public struct OffsetStrategy: PageStrategy {
     package var offsetKey = "offset"
     package var limitKey = "limit"

@@ -1,4 +1,4 @@
-/// What a strategy expects after a page, at the position that it has returned for the next one.
+/// What a strategy expects at the position that it returned for the next page.
 public enum PageExpectation: Sendable {
     /// Another page. If the server responds with 404, the load fails.
     case more

@@ -1,9 +1,9 @@
 /// Pages by number and size: `page=1&pageSize=20`.
 ///
-/// The list ends with an empty page; with a page that is shorter than `size` and shorter than an earlier page, after the
-/// total has been reached if the server sends one; and with a 404 for a page that no total promises. The requested size
-/// alone decides nothing, because a server may cap, ignore or round it. If the last page is as long as the others, or the
-/// only one, the list therefore requests one more page; `totalIsExact` avoids that request.
+/// The list ends with an empty page, with a 404 for a page that the total does not require, or with a page that is shorter than
+/// both `size` and an earlier page; if the server sends a total, a short page ends the list only after the total has been
+/// reached. The requested size alone decides nothing, because a server may cap, ignore or round it. If the last page is as long
+/// as the others, or is the only page, the list therefore requests one more page; `totalIsExact` avoids that request.
 public struct PageNumberStrategy: PageStrategy {
     package var first = 1
     package var pageKey = "page"

@@ -1,7 +1,7 @@
 /// One page of a list, as the server sends it.
 ///
-/// An array of items is a page, and so is ``PageModel``. Another type conforms with its items, and with what it contains of
-/// the totals and cursors of the list.
+/// An array of items is a page, and so is ``PageModel``. Your own type must return its items, and may return the totals and
+/// cursors that it contains.
 public protocol PageResponse: Decodable {
     /// The type of an item.
     associatedtype Item

@@ -1,7 +1,7 @@
-/// Where a page of a list begins on the server: at a position, or after some items of the page there.
+/// The point at which a page begins on the server: at a position, or after some items of the page at that position.
 ///
-/// A list by number has such a start after ``PageAPIRequest/remove(at:onServer:)``: with pages of 20 items, its next item is the
-/// last one of the page that it has loaded.
+/// For example, after ``PageAPIRequest/remove(at:onServer:)`` in a list by page number with pages of 20 items, the next item is
+/// the last item of a page that is already loaded.
 public struct PageStart: Sendable, Equatable {
     /// The position to request.
     public var position: PagePosition

@@ -1,10 +1,10 @@
 public import Foundation
 
-/// How a list requests its pages, and how it detects its end.
+/// The way in which a list requests its pages and detects its end.
 ///
 /// The library's strategies are `.pageNumber(size: 50)`, `.offset(limit: 50)`, `.cursor(…)` and `.link`, as
-/// ``PageNumberStrategy``, ``OffsetStrategy``, ``CursorStrategy`` and ``LinkStrategy``. An app may add others. A strategy is
-/// a value without state: it keeps nothing from one page to the next. All members are called on the main actor.
+/// ``PageNumberStrategy``, ``OffsetStrategy``, ``CursorStrategy`` and ``LinkStrategy``. An app may define others. A strategy has
+/// no state: it keeps nothing from one page to the next. All members are called on the main actor.
 public protocol PageStrategy: Sendable {
     /// The position of the page at which the list starts.
     var start: PagePosition { get }
@@ -16,26 +16,26 @@ public protocol PageStrategy: Sendable {
 
     /// Returns the position of the next page; `nil` when this page is the last.
     ///
-    /// - Throws: ``PageStrategyError`` when the page names its next page in an invalid way; the next load fails with
+    /// - Throws: ``PageStrategyError`` if the page contains an invalid position of the next page; the next load then fails with
     ///   `decoding`.
     func position(after page: PageInfo) throws(PageStrategyError) -> PagePosition?
 
-    /// Returns what is expected at the position that ``position(after:)`` has returned; `.more` by default.
+    /// Returns what to expect at the position that ``position(after:)`` returned; `.more` by default.
     ///
-    /// A strategy that cannot recognize the last page requests one page too many. The expectation decides what it means if
-    /// the server responds to that request with a 404 or with the same page again.
+    /// A strategy that cannot recognize the last page requests one page too many. The expectation decides whether a 404 or a
+    /// repeated page in response to that request is the end of the list.
     func expectation(after page: PageInfo) -> PageExpectation
 
     /// Returns the position of the previous page; `nil`, the default, when there is none or it is not known.
     ///
-    /// A list that has dropped its first pages (``PageAPIRequest/maxPages``) can load them again in any case.
+    /// A list from which ``PageAPIRequest/maxPages`` has removed the first pages can load them again in any case.
     ///
-    /// - Throws: ``PageStrategyError`` when the page names its previous page in an invalid way; the list then has no
+    /// - Throws: ``PageStrategyError`` if the page contains an invalid position of the previous page; the list then has no
     ///   previous page.
     func position(before page: PageInfo) throws(PageStrategyError) -> PagePosition?
 
-    /// Returns where a page begins after items before it have been added to the server's list or removed from it; `nil`, the
-    /// default, if its position does not depend on them, as with a cursor.
+    /// Returns where a page begins after items before the page were added to or removed from the server's list; `nil`, the
+    /// default, if the position does not depend on them, as with a cursor.
     ///
     /// - Parameters:
     ///   - start: Where the page began before.
@@ -46,7 +46,7 @@ public protocol PageStrategy: Sendable {
 
     /// The origins, besides the service's, to which a ``PagePosition/link(_:)`` may lead, as URLs; none by default.
     ///
-    /// Such an origin receives neither a body nor a header that may be secret, and no cookies but its own.
+    /// A request to such an origin contains no body, no header that may be secret, and only the cookies of that origin.
     var allowedOrigins: [URL] { get }
 }
 

@@ -1,19 +1,19 @@
-/// Changes the parameters, the requests, the responses, the data or the failures of loads, as a closure or by a method of the app.
+/// A closure or a method of the app that changes the parameters, requests, responses, data or failures of loads.
 ///
 /// ```swift
 /// service.adapters.request = [Adapter { request, context in request.headers["X-Attempt"] = "\(context.attempt)" }]
 /// ```
 ///
-/// ``Adapters`` has the subjects, and when each is adapted.
+/// See ``Adapters`` for the subjects, and for when each is adapted.
 public struct Adapter<Subject>: Sendable {
-    /// Changes the subject, at each send, on any thread.
+    /// A function that changes the subject; called on any thread, for each attempt.
     ///
-    /// It throws an ``APIError``, as if the exchange had failed with it, or ``AdapterRetry`` for another try. Anything else is an
-    /// `invalidRequest` of an adapter of parameters or requests, a `decoding` of one of responses or data, and
-    /// of one of failures it has the type of the failure.
+    /// Throw an ``APIError`` to fail the attempt as if the exchange had failed with that error, or ``AdapterRetry`` to have the
+    /// load sent again. Any other error becomes the underlying error of an `APIError`: of `invalidRequest` for parameters and
+    /// requests, of `decoding` for responses and data, and of the failure's own type for failures.
     public typealias Change = @Sendable (inout Subject, AdapterContext) async throws -> Void
 
-    /// What the reason of an error calls the adapter; free of secrets.
+    /// The name of the adapter in the reason of an error; must not contain secrets.
     public let name: String
     /// Finds the adapter again; `nil` for a closure.
     package let owner: (any Sendable)?
@@ -22,7 +22,7 @@ public struct Adapter<Subject>: Sendable {
     /// Creates an adapter.
     ///
     /// - Parameters:
-    ///   - name: What the reason of an error calls it; free of secrets.
+    ///   - name: The name of the adapter in the reason of an error; must not contain secrets.
     ///   - adapt: Changes the subject.
     public init(_ name: String = "an adapter", _ adapt: @escaping Change) {
         (self.name, self.adapt, owner) = (name, adapt, nil)

@@ -1,4 +1,4 @@
-/// The attempt of a load for which an adapter is called.
+/// Information about the attempt of a load for which an adapter is called.
 public struct AdapterContext: Sendable {
     /// The ID of the load.
     public let id: RequestID
@@ -6,10 +6,14 @@ public struct AdapterContext: Sendable {
     public let method: HTTPMethod
     /// The path of the request, with `{name}` for its parameters and without a query, as in ``APIError/path``.
     public let path: String
-    /// The number of the try within its load, 1 for the first one; replays and retries count, sent or not.
+    /// The number of the attempt within its load, starting at 1.
+    ///
+    /// Attempts after a relogin and retries count, sent or not.
     public let attempt: Int
-    /// The generation of the login with which the request is sent; increased when a relogin ends, unless it was
-    /// early and has failed, and by a logout or a change of the account.
+    /// The generation of the login with which the request is sent.
+    ///
+    /// It increases with each logout, with each change of the account, and when a relogin ends, except when an early renewal
+    /// fails.
     public let loginGeneration: Int
     /// The environment of the service in which the load has begun.
     public let environment: APIEnvironment
@@ -19,7 +23,7 @@ public struct AdapterContext: Sendable {
     package let startedAt: Duration
     var trace: LoadTrace?
 
-    /// The request of this send as the request adapters left it; `nil` for parameter and request adapters.
+    /// The request of this attempt, after all request adapters; `nil` in parameter and request adapters.
     public internal(set) var request: HTTPRequest?
     /// For adapters of parameters and requests that sign them.
     package internal(set) var sentParams: SentParams?
