@@ -180,9 +180,9 @@ final class LoginSession: Sendable {
         guard state.withLock({ $0.begin(run) }) else { return .failure(APIError(.cancelled)) }
         guard state.withLock({ $0.mayStart(run, at: uptime) }) else { return .failure(tooManyLogins(service)) }
         do {
-            let scope = ReloginScope(of: service)
-            defer { scope.end() }
             let renewalDate = try await EnvironmentScope.$current.withValue(service.environment) {
+                let scope = ReloginScope(of: service)
+                defer { scope.end() }
                 try await ReloginScope.$current.withValue(scope) { try await handler.relogin() }
                 return handler.loginRenewalDate
             }

@@ -25,11 +25,11 @@ enum NetworkPathMonitor {
     }
 }
 
-/// A socket on which the kernel reports changes of links, addresses and IPv4 routes (`rtnetlink(7)`).
+/// A socket on which the kernel reports changes of links, addresses and routes (`rtnetlink(7)`).
 private final class NetlinkSocket: Sendable {
     // The C module does not contain `linux/rtnetlink.h`; these are its constants, and below its address.
     private static let route: Int32 = 0
-    private static let linksAddressesAndRoutes: UInt32 = 0x1 | 0x10 | 0x40 | 0x100
+    private static let linksAddressesAndRoutes: UInt32 = 0x1 | 0x10 | 0x40 | 0x100 | 0x400
 
     private struct Address {
         var family = sa_family_t(AF_NETLINK)
@@ -83,7 +83,8 @@ struct NetworkInterface: Equatable {
         guard let first else { return [] }
         return sequence(first: first) { $0.pointee.ifa_next }.map { entry in
             NetworkInterface(
-                name: String(cString: entry.pointee.ifa_name),
+                // An IPv4 address may have a label after a colon.
+                name: String(String(cString: entry.pointee.ifa_name).prefix { $0 != ":" }),
                 flags: entry.pointee.ifa_flags,
                 address: bytes(of: entry.pointee.ifa_addr)
             )
@@ -152,24 +153,40 @@ extension NetworkKind {
     }
 }
 
-/// The routes of the kernel's table (`/proc/net/route`).
+/// The routes of the kernel's main tables.
 enum RouteTable {
-    /// Returns the interface of the default route with the lowest metric; `nil` without one.
-    static func defaultInterface(in table: String) -> String? {
-        let routes = table.split(separator: "\n").dropFirst().compactMap { line -> (name: Substring, metric: Int)? in
-            let fields = line.split(whereSeparator: \.isWhitespace)
+    /// The interface of the default route with the lowest metric, of IPv4 if there is one.
+    ///
+    /// `table` is the text of `/proc/net/route`, and `ipv6` that of `/proc/net/ipv6_route`.
+    static func defaultInterface(in table: String, ipv6: String = "") -> String? {
+        first(of: table) { fields in
             guard fields.count > 7, fields[1] == "00000000", fields[7] == "00000000" else { return nil }
             return Int(fields[6]).map { (fields[0], $0) }
         }
-        return routes.min { $0.metric < $1.metric }.map { String($0.name) }
+            ?? first(of: ipv6) { fields in
+                let isDefault = fields.count > 9 && fields[1] == "00" && fields[0].allSatisfy { $0 == "0" }
+                // The loopback interface has the route that refuses what has no other one.
+                guard isDefault, fields[9] != "lo" else { return nil }
+                return Int(fields[5], radix: 16).map { (fields[9], $0) }
+            }
+    }
+
+    private static func first(
+        of table: String,
+        _ route: ([Substring]) -> (name: Substring, metric: Int)?
+    ) -> String? {
+        table.split(separator: "\n").compactMap { route($0.split(whereSeparator: \.isWhitespace)) }
+            .min { $0.metric < $1.metric }.map { String($0.name) }
     }
 }
 
 extension ReachabilityStatus {
     static var current: ReachabilityStatus {
         guard let interfaces = NetworkInterface.all() else { return .unknown }
-        let routes = try? String(contentsOfFile: "/proc/net/route", encoding: .utf8)
-        let preferred = routes.flatMap { RouteTable.defaultInterface(in: $0) }
+        func text(_ name: String) -> String {
+            (try? String(contentsOfFile: "/proc/net/\(name)", encoding: .utf8)) ?? ""
+        }
+        let preferred = RouteTable.defaultInterface(in: text("route"), ipv6: text("ipv6_route"))
         return ReachabilityStatus(of: interfaces, preferring: preferred) { NetworkKind(ofInterface: $0) }
     }
 

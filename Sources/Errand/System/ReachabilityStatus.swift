@@ -6,7 +6,7 @@ public enum ReachabilityStatus: Sendable, Hashable {
     case unknown
     /// There is an interface with an address that other hosts can reach, including those of a VPN or a container's bridge.
     ///
-    /// The kind is that of the interface through which the system reaches other networks.
+    /// The kind is that of the interface with the default route, which a VPN may leave as it was.
     case reachable(NetworkKind)
     /// There are interfaces other than loopback, but none is connected and has an address.
     case unreachable

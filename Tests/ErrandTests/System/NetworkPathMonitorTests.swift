@@ -123,7 +123,7 @@ struct NetworkChangeTests {
             """
             is_empty() {
             while read -r _ _ _ groups bytes _; do
-            test "$groups $bytes" = "00000151 0" && return
+            test "$groups $bytes" = "00000551 0" && return
             done </proc/net/netlink
             return 1
             }

@@ -98,6 +98,17 @@ struct ReachabilityStatusTests {
         #expect(RouteTable.defaultInterface(in: table) == "tun0")
         #expect(RouteTable.defaultInterface(in: table.split(separator: "\n").prefix(2).joined(separator: "\n")) == nil)
         #expect(RouteTable.defaultInterface(in: "") == nil)
+        let zeros = String(repeating: "0", count: 32)
+        let ipv6 = """
+            fd00\(zeros.dropFirst(4)) 40 \(zeros) 00 \(zeros) 00000100 00000001 00000000 00000001 eth0
+            \(zeros) 00 \(zeros) 00 fe80\(zeros.dropFirst(4)) 00000400 00000003 00000000 00000003 wlan0
+            \(zeros) 00 \(zeros) 00 fe80\(zeros.dropFirst(4)) 00000064 00000003 00000000 00000003 wwan0
+            \(zeros) 00 \(zeros) 00 \(zeros) ffffffff 00000001 00000000 00200200 lo
+            """
+        #expect(RouteTable.defaultInterface(in: "", ipv6: ipv6) == "wwan0")
+        #expect(RouteTable.defaultInterface(in: table, ipv6: ipv6) == "tun0")
+        let last = ipv6.split(separator: "\n").suffix(1).joined()
+        #expect(RouteTable.defaultInterface(in: "", ipv6: last) == nil)
     }
 
     @Test(arguments: [
