@@ -25,7 +25,7 @@ final class LoadRecovery<Value: Sendable> {
         }
         var failure = error.withoutRequestedRetry
         if let login, needsLogin(error) {
-            guard let refusal = await renewLogin(after: login, slot, error) else { return }
+            guard let refusal = await renewLogin(after: login, slot, failure) else { return }
             failure = refusal
         }
         slot.release()

@@ -247,7 +247,11 @@ final class LoadRunner<Value: Sendable> {
             request = try await self.request(in: generation)
         } catch {
             try await recovery.recover(from: error, in: nil, slot, nil)
-            request = try await self.request(in: generation)
+            do throws(APIError) {
+                request = try await self.request(in: generation)
+            } catch {
+                throw error.withoutRequestedRetry
+            }
         }
         do {
             return try makeExchange(request).nextRequest()

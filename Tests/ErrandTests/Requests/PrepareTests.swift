@@ -132,9 +132,10 @@ struct PrepareTests {
         let request = APIRequest<[Goods]>("/goods", proxy: proxy { $0.adapters.request = [again] })
         #expect(try await request.prepare().headers["X-Key"] == "new")
         let always = Adapter<HTTPRequest> { _, _ in throw AdapterRetry.again() }
-        await #expect(throws: APIError.self) {
+        let error = await #expect(throws: APIError.self) {
             try await APIRequest<[Goods]>("/goods", proxy: proxy { $0.adapters.request = [always] }).prepare()
         }
+        #expect(error?.type == .invalidRequest && error?.underlying is AdapterRetry)
     }
 }
 
