@@ -51,11 +51,13 @@ struct TooManyRequestsTests {
         }
     }
 
-    /// Advances the clock to the end of each pause.
-    private func skipPauses() -> Task<Void, Never> {
+    /// Advances the clock to the end of each pause, once the loads that were refused are in the queue again.
+    private func skipPauses(of proxy: APIProxy) -> Task<Void, Never> {
         Task { [clock] in
             while !Task.isCancelled {
                 await clock.waitForSleepers()
+                // One sleeper is the pause.
+                await suspend(while: proxy.queuedCount + clock.sleepers <= proxy.activeRequests.count)
                 clock.advance(by: .seconds(1))
             }
         }
@@ -64,9 +66,10 @@ struct TooManyRequestsTests {
     @Test(arguments: [(6, 3, 64), (100, 3, 3), (100, 1, 1), (100, 20, 7), (100, 64, 64)])
     func `All loads succeed, and none is sent during a pause`(_ count: Int, _ burst: Int, _ width: Int) async {
         let (transport, refusals) = limited(to: burst)
-        let skipping = skipPauses()
+        let proxy = proxy(transport, width: width)
+        let skipping = skipPauses(of: proxy)
         defer { skipping.cancel() }
-        let requests = load(count, proxy(transport, width: width))
+        let requests = load(count, proxy)
         #expect(await screen.endings(of: requests) == Array(repeating: .success, count: count))
         // Only what was under way when the first of a window was refused.
         #expect(refusals().values.allSatisfy { $0 <= width })
