@@ -53,6 +53,26 @@ extension HTTPResponse {
         return .json(#"{"errcode":\#(number),"msg":\#(text),"data":\#(data)}"#)
     }
 
+    /// Returns a response whose body is the elements of an asynchronous sequence, passed on as they come; 200 by default.
+    ///
+    /// The exchange lasts until the sequence ends. An element restarts the timeout of the request, which does not run while
+    /// the receiver of the stream has no room. An error of the sequence fails the exchange like that of a script.
+    ///
+    /// - Parameters:
+    ///   - status: The HTTP status.
+    ///   - headers: The header lines.
+    ///   - makeSequence: Returns the sequence; called once, when the response is sent.
+    /// - Returns: The response.
+    public static func stream<Chunks: AsyncSequence & SendableMetatype>(
+        status: Int = 200,
+        headers: HTTPHeaders = [:],
+        _ makeSequence: @escaping @Sendable () throws -> Chunks
+    ) -> HTTPResponse where Chunks.Element == Data, Chunks.AsyncIterator: SendableMetatype {
+        var response = HTTPResponse(status: status, headers: headers)
+        response.bodyStream = HTTPBody.Stream(makeSequence)
+        return response
+    }
+
     /// Returns a response with this status and without a body.
     public static func status(_ status: Int, headers: HTTPHeaders = [:]) -> HTTPResponse {
         HTTPResponse(status: status, headers: headers)

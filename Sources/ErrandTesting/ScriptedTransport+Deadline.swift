@@ -48,6 +48,16 @@ final class ScriptedDeadlines: Sendable {
         deadlines.withLock { $0.restartTimeout(at: now) }
     }
 
+    /// Runs `work` while the timeout is paused, because the other side waits for the app.
+    func withoutTimeout(_ work: () async throws -> Void) async throws {
+        deadlines.withLock { $0.pauseTimeout() }
+        defer {
+            let now = clock.uptime.clampedNanoseconds
+            deadlines.withLock { $0.resumeTimeout(at: now) }
+        }
+        try await work()
+    }
+
     /// Waits until a limit has passed.
     ///
     /// - Returns: Its error; `nil` when the task is cancelled.

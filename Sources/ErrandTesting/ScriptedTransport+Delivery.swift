@@ -17,6 +17,49 @@ extension ScriptedTransport {
             return try await script(request)
         }
     }
+
+    /// Returns a script that passes the elements of a streamed response on as they come.
+    static func streaming(
+        _ progress: TransferProgress.Handler?,
+        didReceive deadlines: ScriptedDeadlines?,
+        from script: @escaping Script
+    ) -> Script {
+        { request in
+            let response = try await script(request)
+            guard let stream = response.bodyStream else { return response }
+            return try await response.streamed(stream, to: request, progress, deadlines)
+        }
+    }
+}
+
+extension HTTPResponse {
+    fileprivate func streamed(
+        _ stream: HTTPBody.Stream,
+        to request: HTTPRequest,
+        _ progress: TransferProgress.Handler?,
+        _ deadlines: ScriptedDeadlines?
+    ) async throws -> HTTPResponse {
+        var response = self
+        response.bodyStream = nil
+        guard request.method.allowsResponseBody(status) else { return response }
+        let receiver = try request.receiver(status: status, headers: headers)
+        var bytes: Int64 = 0
+        try await stream.readChecked { chunk in
+            deadlines?.restartTimeout()
+            guard let receiver else {
+                response.body.append(chunk)
+                guard response.body.count > request.limits.bodyBytes, request.destination == .memory else { return }
+                throw TransportError(.responseTooLarge, "the body is larger than \(request.limits.bodyBytes) bytes")
+            }
+            let write = { try await receiver.write(chunk) }
+            if let deadlines { try await deadlines.withoutTimeout(write) } else { try await write() }
+            bytes += Int64(chunk.count)
+            progress?(TransferProgress(.download, completedBytes: bytes, totalBytes: stream.length))
+        }
+        try receiver?.finish()
+        response.isStreamed = receiver != nil
+        return response
+    }
 }
 
 extension HTTPBody {

@@ -118,7 +118,8 @@ public final class ScriptedTransport: HTTPTransport {
         )
         if keepsRequests { state.withLock { $0.sent.append(request) } }
         arrivals.add(1)
-        return try await response(to: request, script, within: deadlines).delivered(to: request, progress)
+        let streaming = Self.streaming(progress, didReceive: deadlines, from: script)
+        return try await response(to: request, streaming, within: deadlines).delivered(to: request, progress)
     }
 
     /// A script that fails every exchange with `invalidRequest` and names the request's method and path.

@@ -93,7 +93,7 @@ extension HTTPBody.Stream {
     }
 
     /// `consume` receives the last element of a stream with a length when the sequence has ended.
-    func readChecked(_ consume: (Data) async throws -> Void) async throws {
+    package func readChecked(_ consume: (Data) async throws -> Void) async throws {
         var (count, last) = (Int64(0), Data?.none)
         try await read { chunk in
             count += Int64(chunk.count)

@@ -2,7 +2,7 @@ public import Foundation
 
 /// One request as it is sent: a value, which may be sent any number of times.
 public struct HTTPRequest: Sendable {
-    /// Where the body of a 2xx response is stored; other bodies are always kept in memory.
+    /// Where the body of a 2xx response goes; other bodies are always kept in memory.
     public enum Destination: Sendable, Equatable {
         /// In ``HTTPResponse/body``.
         case memory
@@ -11,6 +11,8 @@ public struct HTTPRequest: Sendable {
         /// A proxy does that, and changes the file only at the end. If you use a transport without a proxy, remove the file
         /// yourself.
         case file(URL)
+        /// In a sink, which receives the body while it arrives; a transport that returns the body in memory is correct as well.
+        case stream(HTTPBodySink)
     }
 
     private struct Contents: Sendable {
@@ -117,6 +119,11 @@ public struct HTTPRequest: Sendable {
     /// Creates a request.
     public init(_ method: HTTPMethod = .get, _ url: URL, headers: HTTPHeaders = [:], body: HTTPBody = .empty) {
         contents = Contents(method: method, url: url, headers: headers, body: body)
+    }
+
+    var isResponseStreamed: Bool {
+        guard case .stream = destination else { return false }
+        return true
     }
 
     var isValidated: Bool { contents.isValidated }

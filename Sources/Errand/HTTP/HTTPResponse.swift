@@ -8,6 +8,8 @@ public struct HTTPResponse: Sendable {
         var body: Data
         var file: URL?
         var isMultiplexed = false
+        var isStreamed = false
+        var bodyStream: HTTPBody.Stream?
         var timings: ExchangeTimings?
     }
 
@@ -38,6 +40,16 @@ public struct HTTPResponse: Sendable {
     public var isMultiplexed: Bool {
         get { contents.isMultiplexed }
         set { contents.isMultiplexed = newValue }
+    }
+    /// Whether the sink of the request has received the body.
+    package var isStreamed: Bool {
+        get { contents.isStreamed }
+        set { contents.isStreamed = newValue }
+    }
+    /// Replaces the body of a response that a script streams.
+    package var bodyStream: HTTPBody.Stream? {
+        get { contents.bodyStream }
+        set { contents.bodyStream = newValue }
     }
     /// The durations of the phases of the exchange; `nil` if the transport does not measure them.
     public var timings: ExchangeTimings? {

@@ -21,6 +21,8 @@ final class Exchange {
     private var visits: Set<Visit> = []
     /// `nil` before the first response.
     private(set) var isMultiplexed: Bool?
+    /// Whether the transport has passed on the body of the last response.
+    private var isStreamed = false
 
     init(_ request: HTTPRequest, id: RequestID?, cookies: CookieJar?, proxy: APIProxy, trace: ExchangeTrace?) {
         first = request
@@ -41,7 +43,12 @@ final class Exchange {
         progress: TransferProgress.Handler?
     ) async throws(APIError) -> APIResponse {
         do throws(TransportError) {
-            guard case .file(let target) = first.destination else { return try await response(progress) }
+            let target: URL
+            switch first.destination {
+            case .memory: return try await response(progress)
+            case .stream: return try await streamedResponse(progress)
+            case .file(let url): target = url
+            }
             let file = try stage(target)
             let response = try await response(progress)
             trace = nil
@@ -56,6 +63,20 @@ final class Exchange {
             let response = try await proxy.transport.send(nextRequest(), progress: progress)
             if let last = try receive(response) { return last }
         }
+    }
+
+    /// Passes the body on if the transport has not.
+    @inline(never) private func streamedResponse(
+        _ progress: TransferProgress.Handler?
+    ) async throws(TransportError) -> APIResponse {
+        let response = try await response(progress)
+        guard !isStreamed else { return response }
+        guard let receiver = try first.receiver(status: response.status, headers: response.headers) else {
+            return response
+        }
+        try await receiver.write(response.body)
+        try receiver.finish()
+        return response.withContent()
     }
 
     @inline(never) func nextRequest() throws(TransportError) -> HTTPRequest {
@@ -81,6 +102,7 @@ final class Exchange {
     @inline(never) func receive(_ response: HTTPResponse) throws(TransportError) -> APIResponse? {
         session?.store(from: response.headers, url: current.url, at: proxy.clock.date)
         if redirects.isEmpty { isMultiplexed = response.isMultiplexed }
+        isStreamed = response.isStreamed
         let elapsed = proxy.clock.uptime - start
         guard let next = try next(after: response, elapsed) else {
             let last = APIResponse(response, to: id, url: current.url, redirects: redirects, duration: elapsed)

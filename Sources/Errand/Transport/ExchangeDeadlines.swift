@@ -25,6 +25,7 @@ package struct ExchangeDeadlines {
     private let deadline: MonotonicClock.Instant
     private var timeout: Int64?
     private var lastActivity: MonotonicClock.Instant
+    private var isTimeoutPaused = false
 
     /// `nil` is no limit.
     init(deadline: Duration?, timeout: Duration?, at now: MonotonicClock.Instant = MonotonicClock.now) {
@@ -39,7 +40,7 @@ package struct ExchangeDeadlines {
 
     /// `.max` without limits.
     package var next: MonotonicClock.Instant {
-        min(deadline, timeout.map { lastActivity + $0 } ?? .max)
+        min(deadline, isTimeoutPaused ? .max : timeout.map { lastActivity + $0 } ?? .max)
     }
 
     /// `nil` when no limit is exceeded.
@@ -53,6 +54,14 @@ package struct ExchangeDeadlines {
     /// Called for each transferred byte.
     package mutating func restartTimeout(at now: MonotonicClock.Instant) {
         lastActivity = now
+    }
+
+    /// Until ``resumeTimeout(at:)``: what waits for the app is no silence of the server.
+    package mutating func pauseTimeout() { isTimeoutPaused = true }
+
+    package mutating func resumeTimeout(at now: MonotonicClock.Instant) {
+        guard isTimeoutPaused else { return }
+        (isTimeoutPaused, lastActivity) = (false, now)
     }
 
     /// Does nothing unless the timeout was last restarted at `start`.
@@ -102,6 +111,15 @@ final class ExchangeTimer: Sendable {
     /// The timer itself is not moved: when it fires, it is scheduled for the new instant.
     func restartTimeout() {
         state.withLock { $0.deadlines.restartTimeout(at: MonotonicClock.now) }
+    }
+
+    func pauseTimeout() { state.withLock { $0.deadlines.pauseTimeout() } }
+
+    func resumeTimeout() {
+        state.withLock { state in
+            state.deadlines.resumeTimeout(at: MonotonicClock.now)
+            state.timer?.schedule(deadline: state.deadlines.dispatchTime)
+        }
     }
 
     func stop() {

@@ -46,13 +46,14 @@ final class BodyDecoder {
     /// Whether bytes that were passed before are not all decoded.
     var isBusy: Bool { layers.contains(where: \.isBusy) }
 
-    /// Decodes until `input` is empty or `budget` is spent, and removes the read bytes from `input`.
+    /// Decodes until `input` is empty, `budget` is spent or `receive` returns that it has no room for more, and removes the read
+    /// bytes from `input`.
     ///
     /// Returns whether everything is decoded; if not, a later call with the rest of `input` continues.
     func decode(
         _ input: inout UnsafeRawBufferPointer,
         within budget: inout DecodingBudget,
-        receive: (UnsafeRawBufferPointer) throws(TransportError) -> Void
+        receive: (UnsafeRawBufferPointer) throws(TransportError) -> Bool
     ) throws(TransportError) -> Bool {
         layers[0].input = input
         defer { input = layers[0].removeInput() }
@@ -60,7 +61,7 @@ final class BodyDecoder {
         while let index = layers.lastIndex(where: \.isBusy) {
             guard !budget.isSpent else { return false }
             let part = try layers[index].decode(within: &budget)
-            if index == layers.count - 1 { try receive(part) } else { layers[index + 1].input = part }
+            if index < layers.count - 1 { layers[index + 1].input = part } else if try !receive(part) { return !isBusy }
         }
         return true
     }

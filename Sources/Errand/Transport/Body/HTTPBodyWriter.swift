@@ -1,6 +1,7 @@
 import Foundation
 
-/// Stores the body of one response, in memory up to the limit or in the request's file; used by one thread at a time.
+/// Stores the body of one response, in memory up to the limit or in the request's file, or passes it on; used by one thread at a
+/// time.
 ///
 /// After a failure, the file may be incomplete; the sender removes it.
 struct HTTPBodyWriter: ~Copyable {
@@ -10,14 +11,21 @@ struct HTTPBodyWriter: ~Copyable {
     /// `nil` when the body is in memory.
     let file: URL?
     private var descriptor: FileDescriptor?
+    private let receiver: (any HTTPBodyReceiver)?
     private let limit: Int
 
-    /// `nil` when the body is stored in a file.
-    var bodyLimit: Int? { file == nil ? limit : nil }
+    /// `nil` when the body is not kept in memory.
+    var bodyLimit: Int? { file == nil && receiver == nil ? limit : nil }
 
     /// The file of the request replaces an existing one.
-    init(_ request: HTTPRequest, status: Int, expected: Int64?) throws(TransportError) {
+    init(
+        _ request: HTTPRequest,
+        status: Int,
+        receiver: (any HTTPBodyReceiver)?,
+        expected: Int64?
+    ) throws(TransportError) {
         limit = request.limits.bodyBytes
+        self.receiver = receiver
         if case .file(let target) = request.destination, (200..<300).contains(status) {
             file = target
             // The file of another name, if this is a link, is not written to.
@@ -30,7 +38,7 @@ struct HTTPBodyWriter: ~Copyable {
             return
         }
         file = nil
-        guard let expected else { return }
+        guard receiver == nil, let expected else { return }
         guard expected <= Int64(limit) else { throw Self.tooLarge(limit) }
         body.reserveCapacity(Int(min(expected, Self.reserveLimit)))
     }
@@ -42,6 +50,7 @@ struct HTTPBodyWriter: ~Copyable {
     }
 
     mutating func append(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
+        if let receiver { return try receiver.receive(bytes) }
         if let file {
             do throws(SystemError) { try descriptor?.writeAll(bytes) } catch { throw .init(cannotWrite: file, error) }
             return
@@ -51,8 +60,14 @@ struct HTTPBodyWriter: ~Copyable {
         body.append(start.assumingMemoryBound(to: UInt8.self), count: bytes.count)
     }
 
+    var isStreamed: Bool { receiver != nil }
+
+    /// See ``HTTPBodyReceiver/hasRoom(orCall:)``.
+    func hasRoom(orCall ready: @escaping @Sendable () -> Void) -> Bool { receiver?.hasRoom(orCall: ready) ?? true }
+
     /// Many file systems report a full disk only when the bytes are on the disk.
     func synchronize() throws(TransportError) {
+        try receiver?.finish()
         guard let file else { return }
         do throws(SystemError) { try descriptor?.synchronize() } catch { throw .init(cannotWrite: file, error) }
     }

@@ -35,7 +35,7 @@ final class CurlExchange: @unchecked Sendable {
     @exclusivity(unchecked) var deadlines: ExchangeDeadlines
     private var hasEarlyResponse = false
     private var turn: CurlTurn?
-    /// Resumes an upload that waits for the bytes of a stream; `nil` for a body without streams.
+    /// Resumes a transfer that waits for the bytes of a stream, or for the receiver of one; `nil` for a request without streams.
     private var loop: CurlLoop?
     @exclusivity(unchecked) private var budget = (decoding: DecodingBudget(), turn: 0)
     private let isComplete = Atomic(false)
@@ -70,7 +70,7 @@ final class CurlExchange: @unchecked Sendable {
 
     func begin(in turn: CurlTurn, of loop: CurlLoop) {
         self.turn = turn
-        if request.body.isStreamed { self.loop = loop }
+        if request.body.isStreamed || request.isResponseStreamed { self.loop = loop }
         // What it waited for the loop was no silence of a server.
         deadlines.restartTimeout(at: turn.start)
         turn.setAlarm(deadlines.next)
@@ -115,17 +115,33 @@ final class CurlExchange: @unchecked Sendable {
         }
     }
 
-    /// Returns whether all bytes are decoded; `nil` ends the exchange.
+    /// Returns whether all bytes are taken; `nil` ends the exchange.
     ///
-    /// If not, the loop resumes the transfer in its next turn, and libcurl passes the same bytes again.
+    /// If not, the loop resumes the transfer later, and libcurl passes the same bytes again.
     func receive(body bytes: UnsafeRawBufferPointer) -> Bool? {
         if let turn, turn.number != budget.turn { budget = (DecodingBudget(), turn.number) }
-        var isDecoded = false
+        var write = CurlBodyWrite.complete
         let isSuccess = perform { exchange throws(TransportError) in
-            isDecoded = try exchange.received.receive(body: bytes, within: &exchange.budget.decoding)
+            write = try exchange.received.receive(
+                body: bytes,
+                within: &exchange.budget.decoding,
+                hasRoom: exchange.resumption
+            )
         }
-        if isSuccess, !isDecoded { turn?.postpone(self) }
-        return isSuccess ? isDecoded : nil
+        guard isSuccess else { return nil }
+        switch write {
+        case .complete: return true
+        case .exceedsTurn: turn?.postpone(self)
+        case .awaitsRoom: deadlines.pauseTimeout()
+        }
+        return false
+    }
+
+    /// Called when the loop resumes the transfer.
+    func willResume() {
+        guard let turn else { return }
+        deadlines.resumeTimeout(at: turn.start)
+        turn.setAlarm(deadlines.next)
     }
 
     func readBody(into buffer: UnsafeMutableRawBufferPointer) -> CurlBodyRead {
@@ -138,7 +154,7 @@ final class CurlExchange: @unchecked Sendable {
 
     private var resumption: @Sendable () -> Void {
         { [weak self, loop] in
-            if let self { loop?.resumeUpload(of: self) }
+            if let self { loop?.resume(self) }
         }
     }
 
@@ -201,7 +217,7 @@ final class CurlExchange: @unchecked Sendable {
         upload.stop()
         loop = nil
         timings = timings ?? marks.clock.timings()
-        guard case .file = request.destination else { return resume() }
+        guard request.destination != .memory else { return resume() }
         // Waiting for the disk would block the loop, or the exchanges after this one in the queue of completions.
         DispatchQueue(label: "errand.file").async { [self] in
             saveFile()

@@ -7,11 +7,11 @@ final class CurlLoop: @unchecked Sendable {
     private struct Inbox {
         var submitted: [CurlExchange] = []
         var cancelled: [CurlExchange] = []
-        var readable: [CurlExchange] = []
+        var resumable: [CurlExchange] = []
         var isStopping = false
         var isLoopAsleep = false
 
-        var isEmpty: Bool { submitted.isEmpty && cancelled.isEmpty && readable.isEmpty && !isStopping }
+        var isEmpty: Bool { submitted.isEmpty && cancelled.isEmpty && resumable.isEmpty && !isStopping }
     }
 
     private static let hostLimit = 1_000
@@ -55,8 +55,9 @@ final class CurlLoop: @unchecked Sendable {
         post { $0.cancelled.append(exchange) }
     }
 
-    func resumeUpload(of exchange: CurlExchange) {
-        post { $0.readable.append(exchange) }
+    /// Continues a transfer that waits for bytes, or for room.
+    func resume(_ exchange: CurlExchange) {
+        post { $0.resumable.append(exchange) }
     }
 
     func stop() {
@@ -92,7 +93,7 @@ final class CurlLoop: @unchecked Sendable {
             let postponed = turn.takePostponed()
             multi.perform()
             if turn.activity.cutSockets != cutSockets { endOverdue() }
-            postponed.forEach(resume)
+            postponed.forEach(continueTransfer)
             if awaitsSent { awaitsSent = running.count { $0.reportSent() } > 0 }
             collectFinished()
             checkDeadlines()
@@ -108,7 +109,7 @@ final class CurlLoop: @unchecked Sendable {
         guard !work.isStopping else { return false }
         CurlLibrary.performWork {
             work.submitted.forEach(start)
-            work.readable.forEach(resume)
+            work.resumable.forEach(continueTransfer)
             work.cancelled.forEach(endCancelled)
         }
         return true
@@ -163,8 +164,9 @@ final class CurlLoop: @unchecked Sendable {
         end(exchange) { $0.fail(TransportError(.cannotConnect, "libcurl cannot start the request")) }
     }
 
-    private func resume(_ exchange: CurlExchange) {
+    private func continueTransfer(of exchange: CurlExchange) {
         guard case .running(let handle) = exchange.stage else { return }
+        exchange.willResume()
         let code = handle.easy.resume()
         // libcurl returns a failure that occurs while it passes the postponed bytes, but does not end the transfer.
         if code != .ok { end(exchange) { $0.fail(handle.error(code, of: $0)) } }

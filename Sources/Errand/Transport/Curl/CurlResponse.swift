@@ -1,6 +1,16 @@
 #if os(Linux)
 import Foundation
 
+/// What is left to do with the bytes of a body that libcurl has passed.
+enum CurlBodyWrite {
+    /// Nothing.
+    case complete
+    /// Decoding them would take too much of this turn; libcurl passes them again in the next one.
+    case exceedsTurn
+    /// libcurl passes them again when the receiver has room.
+    case awaitsRoom
+}
+
 /// The response of one exchange while it is received: header lines, then the body, which is decoded and stored.
 struct CurlResponse: ~Copyable {
     private let request: HTTPRequest
@@ -41,7 +51,10 @@ struct CurlResponse: ~Copyable {
         guard !block.isSwitchingProtocols else {
             throw TransportError(.badResponse, "the server switched to another protocol without a request")
         }
-        if block.isComplete, !wasComplete { try readFraming() }
+        guard block.isComplete, !wasComplete else { return }
+        try readFraming()
+        // A stream has its head before there is a body.
+        if case .stream = request.destination { try begin() }
     }
 
     private mutating func readFraming() throws(TransportError) {
@@ -50,34 +63,42 @@ struct CurlResponse: ~Copyable {
 
     /// Decodes as many bytes as `budget` allows.
     ///
-    /// Returns whether all of them are decoded; if not, the same bytes have to be passed again.
+    /// Returns what is left to do with them.
     mutating func receive(
         body bytes: UnsafeRawBufferPointer,
-        within budget: inout DecodingBudget
-    ) throws(TransportError) -> Bool {
+        within budget: inout DecodingBudget,
+        hasRoom ready: @escaping @Sendable () -> Void
+    ) throws(TransportError) -> CurlBodyWrite {
         try begin()
-        let isDecoded = try decode(bytes, within: &budget)
+        guard writer?.hasRoom(orCall: ready) != false else { return .awaitsRoom }
+        let write = try decode(bytes, within: &budget, ready)
         if let progress, !request.mayFollow(block.status) {
             progress(TransferProgress(.download, completedBytes: decodedBytes, totalBytes: layout.decodedLength))
         }
-        return isDecoded
+        return write
     }
 
     private mutating func decode(
         _ bytes: UnsafeRawBufferPointer,
-        within budget: inout DecodingBudget
-    ) throws(TransportError) -> Bool {
+        within budget: inout DecodingBudget,
+        _ ready: @escaping @Sendable () -> Void
+    ) throws(TransportError) -> CurlBodyWrite {
         guard let decoder else {
             receivedBytes += Int64(bytes.count)
             try append(bytes)
-            return true
+            return .complete
         }
+        var hasRoom = true
         let unread = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(readBytes))
         var rest = unread
         defer { receivedBytes += Int64(unread.count - rest.count) }
-        let isDecoded = try decoder.decode(&rest, within: &budget) { part throws(TransportError) in try append(part) }
+        let isDecoded = try decoder.decode(&rest, within: &budget) { part throws(TransportError) in
+            try append(part)
+            hasRoom = writer?.hasRoom(orCall: ready) ?? true
+            return hasRoom
+        }
         readBytes = isDecoded ? max(0, readBytes - bytes.count) : readBytes + unread.count - rest.count
-        return isDecoded
+        return isDecoded ? .complete : hasRoom ? .exceedsTurn : .awaitsRoom
     }
 
     private mutating func append(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
@@ -103,7 +124,9 @@ struct CurlResponse: ~Copyable {
     mutating func response() throws(TransportError) -> HTTPResponse {
         try begin()
         let (body, file) = (writer?.body ?? Data(), writer?.file)
-        return HTTPResponse(status: block.status, headers: block.headers(), body: body, file: file)
+        var response = HTTPResponse(status: block.status, headers: block.headers(), body: body, file: file)
+        if writer?.isStreamed == true { response.isStreamed = true }
+        return response
     }
 
     mutating func discard() {
@@ -112,7 +135,9 @@ struct CurlResponse: ~Copyable {
 
     private mutating func begin() throws(TransportError) {
         guard writer == nil else { return }
-        writer = try HTTPBodyWriter(request, status: block.status, expected: layout.decodedLength)
+        let receiver = try request.receiver(status: block.status, headers: block.headers())
+        let expected = layout.decodedLength
+        writer = try HTTPBodyWriter(request, status: block.status, receiver: receiver, expected: expected)
         if !layout.codings.isEmpty { decoder = try BodyDecoder(layout.codings, limit: writer?.bodyLimit ?? nil) }
     }
 }

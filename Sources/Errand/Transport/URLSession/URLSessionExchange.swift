@@ -92,8 +92,9 @@ final class URLSessionExchange: Sendable {
             let expected = try state.withLock { state throws(TransportError) in
                 try state.receive(status: status, headers: headers, for: request)
             }
+            let receiver = try request.receiver(status: status, headers: headers)
             try writer.withLock { writer throws(TransportError) in
-                writer = try HTTPBodyWriter(request, status: status, expected: expected)
+                writer = try HTTPBodyWriter(request, status: status, receiver: receiver, expected: expected)
             }
         } catch {
             fail(error)
@@ -111,6 +112,21 @@ final class URLSessionExchange: Sendable {
         } catch {
             fail(error)
         }
+    }
+
+    /// Returns whether the body's receiver has room; if not, calls `resume` once it has, and the timeout does not run until then.
+    func hasRoom(orCall resume: @escaping @Sendable () -> Void) -> Bool {
+        guard request.isResponseStreamed else { return true }
+        // Before the receiver is asked, which may call at once.
+        timer.pauseTimeout()
+        let hasRoom = writer.withLock { writer in
+            writer?.hasRoom { [weak self] in
+                self?.timer.resumeTimeout()
+                resume()
+            } ?? true
+        }
+        if hasRoom { timer.resumeTimeout() }
+        return hasRoom
     }
 
     /// Receives the number of bytes of the request's body that have been sent, in all attempts.
@@ -168,6 +184,7 @@ final class URLSessionExchange: Sendable {
             do throws(TransportError) {
                 try writer?.synchronize()
                 (response.body, response.file) = (writer?.body ?? Data(), writer?.file)
+                response.isStreamed = writer?.isStreamed == true
                 return .success(response)
             } catch {
                 var failure = error

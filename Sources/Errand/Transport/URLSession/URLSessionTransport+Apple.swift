@@ -120,13 +120,14 @@ extension URLSessionExchanges {
         challenges.respond(to: challenge, of: exchange(of: task), completionHandler)
     }
 
-    /// The task is suspended while its bytes are written to a file, so that the session does not read ahead of a slow disk.
+    /// The task is suspended while its bytes are written to a file, and while their receiver has no room, so that the session does
+    /// not read ahead.
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
         guard let exchange = exchange(of: dataTask) else { return }
         guard exchange.request.destination != .memory else { return exchange.receive(data) }
         dataTask.suspend()
-        defer { dataTask.resume() }
         exchange.receive(data)
+        if exchange.hasRoom(orCall: { dataTask.resume() }) { dataTask.resume() }
     }
 
     /// Called before `didCompleteWithError`.

@@ -38,6 +38,7 @@ struct BodyDecoderTests {
                     _ = try decoder.decode(&input, within: &budget) { part in
                         count += part.count
                         if outcome.bytes.count < 1 << 25 { outcome.bytes += part }
+                        return true
                     }
                     return buffer.count - input.count
                 }

@@ -13,7 +13,7 @@ struct CurlEarlyResponseTests {
         for line in lines { try Array("\(line)\r\n".utf8).withUnsafeBytes { try response.receive(headerLine: $0) } }
         var budget = DecodingBudget()
         if !body.isEmpty {
-            _ = try Array(body.utf8).withUnsafeBytes { try response.receive(body: $0, within: &budget) }
+            _ = try Array(body.utf8).withUnsafeBytes { try response.receive(body: $0, within: &budget, hasRoom: {}) }
         }
         return response.isWholeOverHTTP2
     }

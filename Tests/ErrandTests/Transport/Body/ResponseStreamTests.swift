@@ -1,0 +1,260 @@
+import ErrandTesting
+import FixtureServer
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Errand
+@testable import ErrandTestSupport
+
+/// Keeps up to `capacity` bytes before it has no room, until the test takes them.
+private final class SlowReceiver: HTTPBodyReceiver {
+    private struct State {
+        var heads: [Int] = []
+        var kept: [UInt8] = []
+        var most = 0
+        var total: Int64 = 0
+        var sum: UInt64 = 0
+        var isFinished = false
+        var ready: (@Sendable () -> Void)?
+    }
+
+    let capacity: Int
+    private let takes: Bool
+    private let failure: TransportError?
+    private let state = Lock(State())
+
+    init(capacity: Int = .max, takes: Bool = true, failure: TransportError? = nil) {
+        (self.capacity, self.takes, self.failure) = (capacity, takes, failure)
+    }
+
+    var heads: [Int] { state.withLock(\.heads) }
+    var most: Int { state.withLock(\.most) }
+    var total: Int64 { state.withLock(\.total) }
+    var isFinished: Bool { state.withLock(\.isFinished) }
+    var isFull: Bool { state.withLock { $0.ready != nil } }
+
+    /// Whether all bytes are those of `ByteSource.counting`.
+    var isCounting: Bool { state.withLock { $0.sum == 0 } }
+
+    func begin(status: Int, headers: HTTPHeaders) throws(TransportError) -> Bool {
+        state.withLock { $0.heads.append(status) }
+        if let failure { throw failure }
+        return takes && status < 300
+    }
+
+    func receive(_ bytes: UnsafeRawBufferPointer) {
+        state.withLock { state in
+            for (index, byte) in bytes.enumerated() {
+                state.sum |= UInt64(byte ^ UInt8(truncatingIfNeeded: state.total + Int64(index)))
+            }
+            state.total += Int64(bytes.count)
+            state.kept += bytes
+            state.most = max(state.most, state.kept.count)
+        }
+    }
+
+    func hasRoom(orCall ready: @escaping @Sendable () -> Void) -> Bool {
+        state.withLock { state in
+            guard state.kept.count >= capacity else { return true }
+            state.ready = ready
+            return false
+        }
+    }
+
+    func finish() { state.withLock { $0.isFinished = true } }
+
+    /// Makes room.
+    @discardableResult func take() -> [UInt8] {
+        let (bytes, ready) = state.withLock { state in
+            defer { (state.kept, state.ready) = ([], nil) }
+            return (state.kept, state.ready)
+        }
+        ready?()
+        return bytes
+    }
+}
+
+extension HTTPRequest {
+    fileprivate init(to server: FixtureServer, into receiver: SlowReceiver) {
+        self.init(to: server)
+        destination = .stream(HTTPBodySink(receiver))
+    }
+}
+
+@Suite("A response that streams", .limitedConcurrency, .hangLimit, .timeLimit(.minutes(10)))
+struct ResponseStreamTests {
+    private static let window = 256 << 10
+    /// What libcurl passes at a time at most.
+    private static let part = 16 << 10
+
+    @Test(arguments: TransportKind.allCases)
+    func `The head arrives before the body, and the parts are the body`(_ kind: TransportKind) async throws {
+        let gate = Gate()
+        let server = try FixtureServer.start { _ in
+            .script(
+                .write("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n"),
+                .pass(gate),
+                .write("abc"),
+                .write("def")
+            )
+        }
+        let receiver = SlowReceiver()
+        async let response = kind.send(HTTPRequest(to: server, into: receiver))
+        // Foundation reports a head together with the first bytes.
+        if kind == .curl { await suspend(while: receiver.heads.isEmpty) }
+        gate.open()
+        #expect(try await response.status == 200)
+        #expect(try await response.body.isEmpty)
+        #expect(receiver.heads == [200])
+        #expect(receiver.take() == Array("abcdef".utf8))
+        #expect(receiver.isFinished)
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `A body that the receiver refuses is kept in memory`(_ kind: TransportKind) async throws {
+        let server = try FixtureServer.start { _ in .text("refused", status: 403) }
+        let receiver = SlowReceiver()
+        let response = try await kind.send(HTTPRequest(to: server, into: receiver))
+        #expect(response.body == Data("refused".utf8))
+        #expect(receiver.heads == [403])
+        #expect(receiver.total == 0)
+        #expect(!receiver.isFinished)
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `An error of the receiver is that of the exchange`(_ kind: TransportKind) async throws {
+        let server = try FixtureServer.start { _ in .text("text") }
+        let receiver = SlowReceiver(failure: TransportError(.storage, "of the receiver"))
+        let error = try await kind.failure(of: HTTPRequest(to: server, into: receiver))
+        #expect(error.kind == .storage)
+        #expect(error.reason == "of the receiver")
+    }
+
+    #if os(Linux)
+    @Test func `A body waits for its receiver, and arrives complete`() async throws {
+        let length: Int64 = 8 << 20
+        let server = try FixtureServer.start { _ in .stream(.counting(length)) }
+        let receiver = SlowReceiver(capacity: Self.window)
+        async let response = TransportKind.curl.send(HTTPRequest(to: server, into: receiver))
+        while receiver.total < length {
+            await suspend(while: !receiver.isFull && receiver.total < length)
+            receiver.take()
+        }
+        #expect(try await response.status == 200)
+        #expect(receiver.isCounting)
+        #expect(receiver.total == length)
+        #expect(receiver.most < Self.window + Self.part)
+    }
+
+    @Test func `A coded body waits for its receiver wherever it is decoded`() async throws {
+        let length: Int64 = 16 << 20
+        let bomb = DecompressionBomb.gzip(length)
+        let server = try FixtureServer.start { _ in .bytes(bomb, headers: ["Content-Encoding": "gzip"]) }
+        let receiver = SlowReceiver(capacity: Self.window)
+        async let response = TransportKind.curl.send(HTTPRequest(to: server, into: receiver))
+        while receiver.total < length {
+            await suspend(while: !receiver.isFull && receiver.total < length)
+            receiver.take()
+        }
+        #expect(try await response.status == 200)
+        #expect(receiver.total == length)
+        // The decoder's buffer.
+        #expect(receiver.most < Self.window + 65_536)
+    }
+
+    @Test func `While the receiver has no room the timeout does not run, and afterwards it does`() async throws {
+        let server = try FixtureServer.start { request in
+            guard request.target != "/silent" else { return .hang }
+            let head = "HTTP/1.1 200 OK\r\nContent-Length: 400000\r\n\r\n"
+            return .script(.write(head), .write([UInt8](repeating: 7, count: 300_000)), .hang)
+        }
+        let transport = try TransportKind.curl.make()
+        let receiver = SlowReceiver(capacity: 1)
+        var (request, silent) = (HTTPRequest(to: server, into: receiver), HTTPRequest(to: server, "/silent"))
+        (request.timeout, silent.timeout) = (.milliseconds(100), .milliseconds(300))
+        let sending = Task { [request] in await transport.ending(of: request) }
+        await suspend(while: !receiver.isFull)
+        // Longer than the timeout of the one that waits.
+        #expect(await transport.ending(of: silent) == .timeout)
+        #expect(receiver.isFull)
+        while receiver.total < 300_000 {
+            receiver.take()
+            await suspend(while: !receiver.isFull && receiver.total < 300_000)
+        }
+        receiver.take()
+        #expect(await sending.value == .timeout)
+    }
+
+    @Test func `A cancel ends an exchange that waits for room, and closes its connection`() async throws {
+        let server = try FixtureServer.start { _ in .stream(.counting(64 << 20)) }
+        let transport = try TransportKind.curl.make()
+        let receiver = SlowReceiver(capacity: 1)
+        let sending = Task { [request = HTTPRequest(to: server, into: receiver)] in
+            await transport.ending(of: request)
+        }
+        await suspend(while: !receiver.isFull)
+        sending.cancel()
+        #expect(await sending.value == .cancelled)
+        let received = receiver.total
+        receiver.take()
+        await suspend(while: server.openConnections > 0)
+        #expect(receiver.total == received)
+    }
+    #endif
+
+    @Test func `A script streams on the manual clock, and silence is a timeout`() async throws {
+        let clock = ManualClock()
+        let transport = ScriptedTransport(clock: clock)
+        transport.on(.get, "/events") { _ in
+            .stream {
+                AsyncThrowingStream<Data, any Error> { continuation in
+                    let task = Task {
+                        for text in ["one", "two"] {
+                            try await clock.sleep(for: .seconds(40))
+                            continuation.yield(Data(text.utf8))
+                        }
+                    }
+                    continuation.onTermination = { _ in task.cancel() }
+                }
+            }
+        }
+        let receiver = SlowReceiver()
+        var request = HTTPRequest(.get, URL("http://shop.test/events"))
+        (request.destination, request.timeout) = (.stream(HTTPBodySink(receiver)), .seconds(60))
+        let sending = Task { [request] in await transport.ending(of: request) }
+        for received in [3, 6] {
+            await clock.waitForSleepers(2)
+            clock.advance(by: .seconds(40))
+            await suspend(while: receiver.total < Int64(received))
+        }
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(60))
+        #expect(await sending.value == .timeout)
+        #expect(receiver.take() == Array("onetwo".utf8))
+    }
+
+    @Test func `A script's body is passed on as there is room`() async throws {
+        let transport = ScriptedTransport()
+        let length = 1 << 20
+        transport.on(.get, "/bytes") { _ in
+            .stream {
+                AsyncStream<Data> { continuation in
+                    continuation.yield(Data((0..<length).map { UInt8(truncatingIfNeeded: $0) }))
+                    continuation.finish()
+                }
+            }
+        }
+        let receiver = SlowReceiver(capacity: Self.window)
+        var request = HTTPRequest(.get, URL("http://shop.test/bytes"))
+        request.destination = .stream(HTTPBodySink(receiver))
+        async let response = transport.send(request, progress: nil)
+        while receiver.total < length {
+            await suspend(while: !receiver.isFull && receiver.total < length)
+            receiver.take()
+        }
+        #expect(try await response.body.isEmpty)
+        #expect(receiver.isCounting)
+        #expect(receiver.most < Self.window + 65_536)
+    }
+}
