@@ -290,7 +290,7 @@ struct SentinelTests {
         "APIErrorType", "AlertPresenter", "CookieFileError", "Destination", "Direction",
         "DownloadedFile", "EmptyIfMissing",
         "Envelope", "ErrorMessages", "Event", "ExchangeTimings", "FailurePolicy", "FailureReader",
-        "HTTPLimits", "HTTPMethod", "ItemID",
+        "HTTPBodySink", "HTTPLimits", "HTTPMethod", "ItemID",
         "Kind",
         "ListEditError", "ManualClock", "OffsetStrategy", "PageExpectation", "PageNumberStrategy",
         "ParamEncoding", "ParamPlacement", "Arrays", "Booleans", "Nesting", "Spaces", "Nils",
