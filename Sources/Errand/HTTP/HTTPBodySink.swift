@@ -28,6 +28,9 @@ extension HTTPBodySink: RedactedDescription {
 /// Called by one thread at a time, in this order, until the exchange ends: ``begin(status:headers:)`` with each response, then
 /// ``receive(_:)``, then ``finish()`` after the last byte of a response that is complete.
 package protocol HTTPBodyReceiver: Sendable {
+    /// Whether a transport is to read much at a time, instead of using little memory while nothing arrives.
+    var expectsLargeBody: Bool { get }
+
     /// Returns whether the receiver takes the body; if not, it is kept in memory. Must not block.
     func begin(status: Int, headers: HTTPHeaders) throws(TransportError) -> Bool
 
@@ -55,6 +58,7 @@ extension HTTPRequest {
 }
 
 extension HTTPBodyReceiver {
+    package var expectsLargeBody: Bool { false }
     package func hasRoom(orCall ready: @escaping @Sendable () -> Void) -> Bool { true }
     package func finish() throws(TransportError) {}
 

@@ -18,7 +18,10 @@ final class CurlHandle {
     private let sockets: CurlSockets?
     /// Whether the target depends on the connection, which may lead to a proxy server.
     private var awaitsTarget = false
+    /// Whether it reads much at a time, with which a large download takes a tenth less CPU time (`download` of the benchmark).
+    let isLarge: Bool
     private static let errorCapacity = 256
+    private static let largeBufferBytes = 256 << 10
     /// How long an exchange waits for a connection that another one opens, and the next one after that, in nanoseconds.
     ///
     /// A server that accepts and never responds would otherwise delay every exchange until the connect timeout. Twice the
@@ -26,12 +29,13 @@ final class CurlHandle {
     private static let connectionDelay: Int64 = 500_000_000
 
     /// Sets what all exchanges share; throws when this libcurl rejects a setting of the configuration.
-    init(_ settings: CurlSettings, sockets: CurlSockets? = nil) throws(TransportError) {
+    init(_ settings: CurlSettings, sockets: CurlSockets? = nil, isLarge: Bool = false) throws(TransportError) {
         guard let easy = CurlEasy() else { throw TransportError(.cannotConnect, "libcurl has no memory") }
         self.easy = easy
-        (self.settings, self.sockets) = (settings, sockets)
+        (self.settings, self.sockets, self.isLarge) = (settings, sockets, isLarge)
         errorText = .allocate(capacity: Self.errorCapacity)
         errorText.initialize(repeating: 0, count: Self.errorCapacity)
+        if isLarge { easy.set(.bufferSize, to: Self.largeBufferBytes) }
         easy.set(.errorBuffer, to: UnsafeRawPointer(errorText))
         connection = .allocate(capacity: 1)
         connection.initialize(to: CurlConnecting(sockets))

@@ -21,6 +21,8 @@ final class CurlLoop: @unchecked Sendable {
     private let settings: CurlSettings
     private var hosts: [String: CurlHost] = [:]
     private var idle: [CurlHandle] = []
+    /// Those with a large buffer: libcurl may not resize one that it has.
+    private var idleLarge: [CurlHandle] = []
     private var running: [CurlExchange] = []
     private var ended: [CurlExchange] = []
     /// Their name lookups have not ended.
@@ -132,12 +134,16 @@ final class CurlLoop: @unchecked Sendable {
     private func start(_ exchange: CurlExchange) {
         guard case .new = exchange.stage else { return ended.append(exchange) }
         do throws(TransportError) {
-            let handle = if let last = idle.last { last } else { try CurlHandle(settings, sockets: sockets) }
+            let isLarge = exchange.request.expectsLargeBody
+            let last = isLarge ? idleLarge.last : idle.last
+            let handle = if let last { last } else {
+                try CurlHandle(settings, sockets: sockets, isLarge: isLarge)
+            }
             exchange.host = host(of: exchange.url.origin)
             exchange.begin(in: turn, of: self)
             try handle.begin(exchange)
             // Not before: a handle stays idle when the exchange cannot begin.
-            _ = idle.popLast()
+            _ = isLarge ? idleLarge.popLast() : idle.popLast()
             awaitsSent = awaitsSent || exchange.request.observer != nil
             exchange.stage = .running(handle)
             exchange.index = running.count
@@ -240,7 +246,8 @@ final class CurlLoop: @unchecked Sendable {
         exchange.measure(on: handle)
         multi.remove(handle.easy)
         handle.end()
-        if handle.isReusable(after: exchange) { idle.append(handle) }
+        guard handle.isReusable(after: exchange) else { return stopRunning(exchange) }
+        if handle.isLarge { idleLarge.append(handle) } else { idle.append(handle) }
         stopRunning(exchange)
     }
 
@@ -279,7 +286,7 @@ final class CurlLoop: @unchecked Sendable {
         // Breaks the cycle between the turn and its exchanges.
         _ = turn.takePostponed()
         abandoned.forEach { multi.remove($0.easy) }
-        (idle, abandoned) = ([], [])
+        (idle, idleLarge, abandoned) = ([], [], [])
         multi.free()
     }
 }
