@@ -22,6 +22,27 @@ public struct DownloadedFile: Sendable {
     }
 }
 
+extension DownloadedFile {
+    /// Returns how many bytes a load with ``APIRequestOptions/resumesDownload`` has stored of a file that is not complete; `nil` if
+    /// there are none.
+    ///
+    /// The next load continues there, unless the server has another version by then.
+    public static func partialBytes(of destination: URL) -> Int64? {
+        guard let names = try? PartialNames(of: destination) else { return nil }
+        var status = stat()
+        guard lstat(names.file.path, &status) == 0, status.st_size > 0 else { return nil }
+        return Int64(status.st_size)
+    }
+
+    /// Removes what a load with ``APIRequestOptions/resumesDownload`` has stored of a file that is not complete.
+    ///
+    /// Does nothing while a load writes it. Parts that no load has continued for a week are removed by the next load in their folder.
+    public static func removePartialFile(of destination: URL) {
+        guard let names = try? PartialNames(of: destination), !LockedFile.isLocked(names.file.path) else { return }
+        names.remove()
+    }
+}
+
 extension DownloadedFile: Hashable {
     /// Whether both name the same file, by its path after the load has succeeded.
     public static func == (lhs: DownloadedFile, rhs: DownloadedFile) -> Bool {

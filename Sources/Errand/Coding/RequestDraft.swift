@@ -33,6 +33,7 @@ struct RequestDraft: Sendable {
     var serializer: RequestSerializer = .json
     var form: MultipartForm?
     var destination: HTTPRequest.Destination = .memory
+    var resumesDownload = false
     var timeout: Duration?
     var allowsCellularAccess = true
     /// Boxed, because most loads have none.
@@ -49,6 +50,17 @@ struct RequestDraft: Sendable {
     var followsLink: Bool {
         guard case .link = replacement else { return false }
         return true
+    }
+
+    mutating func resumeDownload(to destination: HTTPRequest.Destination) throws(APIError) {
+        guard case .file = destination, method == .get else {
+            let reason = "resumesDownload is for a GET whose destination is a file"
+            throw APIError(.invalidRequest, reason: reason)
+        }
+        guard headers["Range"] == nil else {
+            throw APIError(.invalidRequest, reason: "resumesDownload sets the Range header itself")
+        }
+        resumesDownload = true
     }
 
     mutating func add(_ addition: Addition) {

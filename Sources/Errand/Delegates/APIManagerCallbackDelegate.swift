@@ -21,6 +21,11 @@
     /// main actor is busy, only the newest report is delivered. Does nothing by default.
     func managerCallAPI(_ request: BaseAPIRequest, didMake progress: TransferProgress)
 
+    /// Elements of a ``StreamAPIRequest`` have arrived; they are in ``StreamAPIRequest/newElements``.
+    ///
+    /// Called any number of times before the ending, each time with all elements that are ready. Does nothing by default.
+    func managerCallAPIDidReceiveElements(_ request: BaseAPIRequest)
+
     /// The activity of a load has changed: the load waits in the queue, is sent or received, or waits for a login, the network or
     /// another attempt.
     ///
@@ -34,6 +39,8 @@ extension APIManagerCallbackDelegate {
     public func managerCallAPIDidCancel(_ request: BaseAPIRequest) {}
     /// Does nothing.
     public func managerCallAPI(_ request: BaseAPIRequest, didMake progress: TransferProgress) {}
+    /// Does nothing.
+    public func managerCallAPIDidReceiveElements(_ request: BaseAPIRequest) {}
     /// Does nothing.
     public func managerCallAPI(_ request: BaseAPIRequest, isNow activity: LoadActivity) {}
 }

@@ -39,7 +39,7 @@ where Page.Item: Sendable {
     public weak var pageObserver: (any PageListObserver)?
 
     private(set) var list = PagedList<Item>()
-    private let observation = ListObservation()
+    private let observation = ChangeObservation()
     // The changes of which the observer has not been notified yet; at most one, except inside its methods.
     private var changes: [ListChange] = []
 
@@ -204,15 +204,4 @@ extension PageAPIRequest {
             pageObserver?.notify(of: change, in: self)
         }
     }
-}
-
-/// Registers the readers of a list, and notifies them of its changes.
-///
-/// Not generic, unlike the list: in a generic class, each access to an observed property creates its key path again.
-@MainActor @Observable private final class ListObservation {
-    private var changeCount = 0
-
-    func access() { _ = changeCount }
-
-    func recordChange() { changeCount += 1 }
 }

@@ -25,7 +25,7 @@ final class Call<Value: Sendable>: Sendable {
         self.draft = draft
         self.serializer = serializer
         var options = options
-        let isShareable = [.get, .head].contains(draft.method) && draft.destination == .memory
+        let isShareable = [.get, .head].contains(draft.method) && draft.destination == .memory && options.stream == nil
         if !isShareable || options.loginRole.isLoginRequest { options.coalescesIdentical = false }
         self.options = options
         self.progress = progress
@@ -102,9 +102,10 @@ struct LoadOptions: Sendable {
         /// Besides 2xx.
         var acceptedStatuses: Set<Int> = []
         var trace: LoadTrace?
+        var stream: (any StreamHandler)?
 
         fileprivate var isEmpty: Bool {
-            retryPolicy == nil && deadline == nil && acceptedStatuses.isEmpty && trace == nil
+            retryPolicy == nil && deadline == nil && acceptedStatuses.isEmpty && trace == nil && stream == nil
         }
     }
 
@@ -123,5 +124,6 @@ struct LoadOptions: Sendable {
     var retryPolicy: RetryPolicy? { extras?.wrappedValue.retryPolicy }
     var deadline: Duration? { extras?.wrappedValue.deadline }
     var trace: LoadTrace? { extras?.wrappedValue.trace }
+    var stream: (any StreamHandler)? { extras?.wrappedValue.stream }
     var acceptedStatuses: Set<Int> { extras?.wrappedValue.acceptedStatuses ?? [] }
 }

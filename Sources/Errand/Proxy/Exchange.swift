@@ -13,6 +13,7 @@ final class Exchange {
     /// `nil` also when the exchange has ended for the monitors.
     private var trace: ExchangeTrace?
     private let start: Duration
+    private let resumes: Bool
     private var current: HTTPRequest
     private var redirects: [URL] = []
     /// The `Cookie` header of the current request, as it was sent.
@@ -24,7 +25,15 @@ final class Exchange {
     /// Whether the transport has passed on the body of the last response.
     private var isStreamed = false
 
-    init(_ request: HTTPRequest, id: RequestID?, cookies: CookieJar?, proxy: APIProxy, trace: ExchangeTrace?) {
+    init(
+        _ request: HTTPRequest,
+        id: RequestID?,
+        cookies: CookieJar?,
+        proxy: APIProxy,
+        trace: ExchangeTrace?,
+        resumes: Bool = false
+    ) {
+        self.resumes = resumes
         first = request
         current = request
         self.id = id
@@ -43,16 +52,16 @@ final class Exchange {
         progress: TransferProgress.Handler?
     ) async throws(APIError) -> APIResponse {
         do throws(TransportError) {
-            let target: URL
             switch first.destination {
             case .memory: return try await response(progress)
             case .stream: return try await streamedResponse(progress)
-            case .file(let url): target = url
+            case .file(let target):
+                if resumes { return try await resumedResponse(in: target, accepting: statuses, progress) }
+                let file = try stage(target)
+                let response = try await response(progress)
+                trace = nil
+                return try store(response, in: file, isStored: response.file == file.url, accepting: statuses)
             }
-            let file = try stage(target)
-            let response = try await response(progress)
-            trace = nil
-            return try store(response, in: file, accepting: statuses)
         } catch {
             throw failure(error)
         }
@@ -74,6 +83,7 @@ final class Exchange {
         guard let receiver = try first.receiver(status: response.status, headers: response.headers) else {
             return response
         }
+        isStreamed = true
         try await receiver.write(response.body)
         try receiver.finish()
         return response.withContent()
@@ -156,6 +166,31 @@ final class Exchange {
 
     // MARK: Files
 
+    /// Sends what the server has to send again with another attempt of the load, without the file.
+    @inline(never) private func resumedResponse(
+        in target: URL,
+        accepting statuses: Set<Int>,
+        _ progress: TransferProgress.Handler?
+    ) async throws(TransportError) -> APIResponse {
+        let file = try PartialFile(for: target, of: first.url)
+        guard let id, proxy.loads.setFile(file, of: id) else {
+            throw TransportError(.cancelled, "cancelled before it was sent")
+        }
+        current = current.with(try await file.open())
+        current.destination = .stream(HTTPBodySink(file))
+        let response: APIResponse
+        do throws(TransportError) {
+            response = try await streamedResponse(file.progress(progress))
+        } catch {
+            throw file.startAgain(after: nil) ? error.askingForRetry : error
+        }
+        trace = nil
+        guard !file.startAgain(after: response.status) else {
+            throw TransportError(.badResponse, "the server has no rest of the file").askingForRetry
+        }
+        return try store(response, in: file, isStored: isStreamed, accepting: statuses)
+    }
+
     @inline(never) private func stage(_ target: URL) throws(TransportError) -> StagedFile {
         guard let id else { throw TransportError(.invalidRequest, "loads that write a file share no exchange") }
         let file = try StagedFile(for: target)
@@ -170,10 +205,11 @@ final class Exchange {
     /// Writes the file if the transport has not.
     @inline(never) private func store(
         _ response: APIResponse,
-        in file: StagedFile,
+        in file: any LoadFile,
+        isStored: Bool,
         accepting statuses: Set<Int>
     ) throws(TransportError) -> APIResponse {
-        let (isStored, isAccepted) = (response.file == file.url, statuses.contains(response.status))
+        let isAccepted = statuses.contains(response.status)
         // A response that never has content is to empty no older file (RFC 9110 sections 9.3.2, 15.3.5, 15.3.6 and 15.4.5).
         let hasContent = first.method != .head && ![204, 205, 304].contains(response.status)
         if hasContent, isStored || isAccepted {

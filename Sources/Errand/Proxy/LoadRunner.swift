@@ -54,12 +54,14 @@ final class LoadRunner<Value: Sendable> {
                 let login = try await turn()
                 sent = login
                 guard let response = try await response(in: login) else { continue }
+                if call.options.stream != nil, try await reconnects(after: nil) { continue }
                 let isAdapted = call.service.adapters.adaptsResponses
                 let loaded = isAdapted ? try await adaptedValue(in: response) : try value(in: response)
                 if call.renewsLogin { call.service.login.didSucceed(with: login) }
                 return loaded
             } catch {
                 place = .unknown
+                if call.options.stream != nil, try await reconnects(after: error) { continue }
                 try await recovery.recover(from: failure(error), in: sent, slot, failureContext(sent))
                 beginTry()
             }
@@ -93,7 +95,8 @@ final class LoadRunner<Value: Sendable> {
 
     /// Discards the file of the load.
     @inline(never) private func failure(_ error: APIError) -> APIError {
-        proxy.loads.discardFile(of: call.id)
+        // An error with a complete response is one of what it contains.
+        proxy.loads.discardFile(of: call.id, isRefused: error.response?.file != nil)
         return label(error).withoutFile
     }
 
@@ -135,7 +138,7 @@ final class LoadRunner<Value: Sendable> {
         guard !call.renewsLogin || call.service.login.isCurrent(login) else { return nil }
         let (response, isMultiplexed) =
             if call.isCoalescing { try await sharedResponse(to: request, in: login.generation) } else {
-                try await exchange(request)
+                try await exchange(request, in: login)
             }
         return label(receive(response, isMultiplexed, in: login))
     }
@@ -196,16 +199,67 @@ final class LoadRunner<Value: Sendable> {
         if !slot.acquireAtOnce() { didQueue() }
         try await takePlace()
         begin()
-        return try await exchange(request)
+        return try await exchange(request, in: nil)
     }
 
-    private func exchange(_ request: HTTPRequest) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?) {
+    private func exchange(
+        _ request: HTTPRequest,
+        in login: SentLogin?
+    ) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?) {
         // A cancel has ended the admission.
         try slot.send()
+        if let stream = call.options.stream { return try await streamedExchange(request, stream, in: login) }
         let exchange = makeExchange(request)
         // Other serializers read such a response in memory.
         let stored = call.serializer.source == .file ? call.options.acceptedStatuses : []
         return (try await exchange.send(storing: stored, progress: progress), exchange.isMultiplexed)
+    }
+
+    // MARK: Streams
+
+    /// Returns when all elements are delivered, also before an error.
+    @inline(never) private func streamedExchange(
+        _ request: HTTPRequest,
+        _ handler: any StreamHandler,
+        in login: SentLogin?
+    ) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?) {
+        var request = request.with(handler.conditions())
+        let stream = ResponseStream(for: handler) { [call] in
+            // Not at the end, which may be hours later.
+            if let login, call.renewsLogin { call.service.login.didSucceed(with: login) }
+        }
+        request.destination = .stream(HTTPBodySink(stream))
+        let exchange = makeExchange(request)
+        let response: APIResponse
+        do throws(APIError) {
+            response = try await exchange.send(progress: progress)
+        } catch {
+            if error.type == .cancelled { stream.close() }
+            try await stream.drained()
+            try await handler.finish(error)
+            throw error
+        }
+        try await stream.drained()
+        try await handler.finish(nil)
+        return (response, exchange.isMultiplexed)
+    }
+
+    /// Returns whether the stream is to be requested again, and waits until then.
+    @inline(never) private func reconnects(after error: APIError?) async throws(APIError) -> Bool {
+        guard let stream = call.options.stream, error?.type != .cancelled else { return false }
+        switch stream.nextStep(after: error) {
+        case .recover: return false
+        case .end:
+            guard let error else { return false }
+            throw failure(error)
+        case .reconnect(let delay):
+            leavePlace()
+            guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
+            call.trace?.willWait(for: .retry, limit: delay)
+            do { try await proxy.clock.sleep(for: delay) } catch { throw APIError(.cancelled) }
+            beginTry()
+            return true
+        }
     }
 
     private var progress: TransferProgress.Handler? {
@@ -218,7 +272,15 @@ final class LoadRunner<Value: Sendable> {
     }
 
     @inline(never) private func makeExchange(_ request: HTTPRequest) -> Exchange {
-        Exchange(request, id: call.id, cookies: call.cookies, proxy: proxy, trace: call.trace?.makeExchangeTrace())
+        let trace = call.trace?.makeExchangeTrace()
+        return Exchange(
+            request,
+            id: call.id,
+            cookies: call.cookies,
+            proxy: proxy,
+            trace: trace,
+            resumes: call.draft.resumesDownload
+        )
     }
 
     private func request(in generation: Int) async throws(APIError) -> HTTPRequest {
@@ -254,7 +316,7 @@ final class LoadRunner<Value: Sendable> {
             }
         }
         do {
-            return try makeExchange(request).nextRequest()
+            return try makeExchange(request.with(call.options.stream?.conditions() ?? [:])).nextRequest()
         } catch {
             throw APIError(error)
         }

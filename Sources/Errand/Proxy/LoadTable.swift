@@ -64,12 +64,12 @@ final class LoadTable: Sendable {
     }
 
     /// Removes the former file, that of a response that is received again.
-    func setFile(_ file: StagedFile?, of id: RequestID) -> Bool {
+    func setFile(_ file: (any LoadFile)?, of id: RequestID, isRefused: Bool = false) -> Bool {
         let former = update(id) { exchange(&$0.file, with: file) }
-        former??.remove()
+        former??.discard(isRefused: isRefused)
         return former != nil
     }
-    func discardFile(of id: RequestID) { _ = setFile(nil, of: id) }
+    func discardFile(of id: RequestID, isRefused: Bool = false) { _ = setFile(nil, of: id, isRefused: isRefused) }
 
     /// Returns the number of the send, from 1.
     func countSend(of id: RequestID) -> Int? {
@@ -138,7 +138,7 @@ struct ActiveLoad {
     fileprivate(set) var task: Task<Void, Never>?
     /// Waits for the deadline.
     fileprivate(set) var timer: Task<Void, Never>?
-    fileprivate(set) var file: StagedFile?
+    fileprivate(set) var file: (any LoadFile)?
 
     var summary: ActiveRequest { ActiveRequest(id: id, method: method, path: URLRedaction.path(path)) }
 
@@ -146,9 +146,10 @@ struct ActiveLoad {
     func cancel(isMistake: Bool) {
         task?.cancel()
         guard let file else { return interrupted(.cancelled(isMistake: isMistake)) }
+        file.willDiscard()
         // On another thread, because the disk may be slow, and before the ending, when nothing may be left.
         DispatchQueue(label: "errand.file").async { [interrupted] in
-            file.remove()
+            file.discard(isRefused: false)
             interrupted(.cancelled(isMistake: isMistake))
         }
     }

@@ -1,10 +1,26 @@
 import Foundation
 
-/// The file of a download until its load ends, in a new folder beside the target.
+/// The file of a download until its load ends.
 ///
-/// The owner of the load's ending calls either ``commit()`` or ``remove()``. Once the folder is removed, a transport that is
-/// still writing leaves no file.
-final class StagedFile: Sendable {
+/// The owner of the load's ending calls either ``commit()`` or ``discard(isRefused:)``.
+protocol LoadFile: AnyObject, Sendable {
+    var target: URL { get }
+    /// Where the file is until it is committed.
+    var location: FileLocation { get }
+
+    func write(_ body: Data) throws(TransportError)
+    /// Leaves the target as it was when it throws.
+    func commit() throws(TransportError)
+    /// Called before ``discard(isRefused:)`` where that is called on another thread.
+    func willDiscard()
+    /// `isRefused` is whether the load has failed with a complete response.
+    func discard(isRefused: Bool)
+}
+
+/// A file in a new folder beside the target, which is removed unless the load succeeds.
+///
+/// Once the folder is removed, a transport that is still writing leaves no file.
+final class StagedFile: LoadFile {
     private enum State {
         case new, made, removed
     }
@@ -33,13 +49,9 @@ final class StagedFile: Sendable {
 
     /// Returns `false` if the folder was removed already.
     func make() throws(TransportError) -> Bool {
+        try checkTarget()
         let (isMade, error) = state.withLock { state -> (Bool, SystemError?) in
             guard case .new = state else { return (false, nil) }
-            // Found before the transfer, and not by the move at its end.
-            var status = stat()
-            if lstat(target.path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
-                return (false, SystemError(call: "rename", number: EISDIR))
-            }
             guard mkdir(folder, 0o700) == 0 else { return (false, .last("mkdir")) }
             state = .made
             return (true, nil)
@@ -59,7 +71,6 @@ final class StagedFile: Sendable {
         }
     }
 
-    /// Leaves the target as it was when it throws.
     func commit() throws(TransportError) {
         let error = freeingBlocksLater(target) {
             state.withLock { state -> SystemError? in
@@ -73,7 +84,9 @@ final class StagedFile: Sendable {
         location.didMove()
     }
 
-    func remove() {
+    func willDiscard() {}
+
+    func discard(isRefused: Bool) {
         freeingBlocksLater(url) {
             state.withLock { state in
                 if case .made = state { removeFolder() }
@@ -90,26 +103,33 @@ final class StagedFile: Sendable {
             for name in names { unlink("\(folder)/\(name)") }
         }
     }
+}
+
+extension LoadFile {
+    /// Found before the transfer, and not by the move at its end.
+    func checkTarget() throws(TransportError) {
+        var status = stat()
+        guard lstat(target.path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return }
+        throw TransportError(cannotWrite: target, SystemError(call: "rename", number: EISDIR))
+    }
 
     /// Frees the blocks of the file at `url`, which `body` unlinks, on another thread, because that takes long for a large file.
-    private func freeingBlocksLater<Result>(_ url: URL, _ body: () -> Result) -> Result {
+    func freeingBlocksLater<Result>(_ url: URL, _ body: () -> Result) -> Result {
         let descriptor = open(url.path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
         defer { if descriptor >= 0 { DispatchQueue(label: "errand.file").async { close(descriptor) } } }
         return body()
     }
-}
 
-extension StagedFile {
     /// To be called by the owner of the load's ending, when the load can no longer be cancelled.
     func end<Value>(with ending: Result<Value, APIError>) -> Result<Value, APIError> {
         do throws(APIError) {
             let value = try ending.get()
-            let isFile = (value as? DownloadedFile)?.url == url
+            let isFile = (value as? DownloadedFile)?.url == location.url
             do throws(TransportError) { try commit() } catch { throw APIError(error) }
             // An app's serializer has made it of the temporary URL.
             return .success(isFile ? DownloadedFile(location) as? Value ?? value : value)
         } catch {
-            remove()
+            discard(isRefused: true)
             return .failure(error.withoutFile)
         }
     }

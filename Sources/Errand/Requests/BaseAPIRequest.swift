@@ -151,6 +151,15 @@ public import Observation
 
     // `nil` for a request without pages.
     var pager: (any Pager)? { nil }
+
+    // `nil` for a request whose response is no stream.
+    func makeStream(
+        of id: RequestID,
+        _ method: HTTPMethod,
+        for service: APIService
+    ) throws(APIError) -> (any StreamHandler)? { nil }
+
+    func didReset() {}
 }
 
 extension BaseAPIRequest {
@@ -189,6 +198,7 @@ extension BaseAPIRequest {
         (newestEnding, isSuccess) = (nil, false)
         history.removeInput()
         pager?.removeAllPages()
+        didReset()
     }
 
     /// Loads again with the same parameters as the newest load, for example when a retry button is tapped.

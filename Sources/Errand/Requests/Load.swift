@@ -147,6 +147,7 @@ extension APIManager {
         let destination = manager.destination
         draft.destination = try serializer.destination(for: destination)
         if draft.destination != destination, case .file(let file) = draft.destination { temporaryFile = file }
+        if options.resumesDownload { try draft.resumeDownload(to: destination) }
         let (base, addition) = (draft, try page.get())
         if let addition { draft.add(addition) }
         guard proxy.loads.contains(id), manager.interceptor?.request(manager, shouldLoad: draft.params) != false else {
@@ -164,7 +165,12 @@ extension APIManager {
             cookies: cookies,
             draft: draft,
             serializer: serializer,
-            options: LoadOptions(options, loginRole: role, trace: trace),
+            options: LoadOptions(
+                options,
+                loginRole: role,
+                trace: trace,
+                stream: try manager.makeStream(of: id, draft.method, for: prepared)
+            ),
             progress: progressHandler
         )
         guard addition != nil else { return call }

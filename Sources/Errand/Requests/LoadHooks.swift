@@ -96,7 +96,7 @@ extension LoginRole {
 }
 
 extension LoadOptions {
-    init(_ options: APIRequestOptions, loginRole: LoginRole, trace: LoadTrace?) {
+    init(_ options: APIRequestOptions, loginRole: LoginRole, trace: LoadTrace?, stream: (any StreamHandler)? = nil) {
         self.init(
             priority: options.priority,
             loginRole: loginRole,
@@ -105,7 +105,8 @@ extension LoadOptions {
                 retryPolicy: options.retryPolicy,
                 deadline: options.deadline,
                 acceptedStatuses: options.acceptedStatuses,
-                trace: trace
+                trace: trace,
+                stream: stream
             )
         )
     }

@@ -49,6 +49,12 @@ struct FileDescriptor: ~Copyable {
         }
     }
 
+    /// The next bytes are written at `offset`.
+    func truncate(to offset: Int64) throws(SystemError) {
+        guard ftruncate(number, off_t(offset)) == 0 else { throw .last("ftruncate") }
+        guard lseek(number, off_t(offset), SEEK_SET) >= 0 else { throw .last("lseek") }
+    }
+
     /// Waits until everything that was written is on the disk.
     func synchronize() throws(SystemError) {
         _ = try Self.retrying("fsync") { fsync(number) }

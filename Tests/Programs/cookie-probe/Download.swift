@@ -23,9 +23,17 @@ enum Download {
 
     /// Downloads once with a load that accepts status 404, whose body every transport returns in memory.
     static func accept(_ url: URL, to file: URL) -> Never {
+        load(url, to: file, with: APIRequestOptions(acceptedStatuses: [404]))
+    }
+
+    /// Downloads once, and continues what an earlier process has left.
+    static func resume(_ url: URL, to file: URL) -> Never {
+        load(url, to: file, with: APIRequestOptions(resumesDownload: true))
+    }
+
+    private static func load(_ url: URL, to file: URL, with options: APIRequestOptions) -> Never {
         Task { @MainActor in
             let proxy = APIProxy(service: APIService(baseURL: url))
-            let options = APIRequestOptions(acceptedStatuses: [404])
             let request = APIRequest<DownloadedFile>("", destination: .file(file), options: options, proxy: proxy)
             do throws(APIError) {
                 _ = try await request.value()

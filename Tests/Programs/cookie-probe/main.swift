@@ -12,6 +12,7 @@ import Foundation
 // Download tests, with a failing disk:
 //   cookie-probe download <file> <url> [<times>]
 //   cookie-probe accept <file> <url that responds with 404>
+//   cookie-probe resume <file> <url>
 // Archive tests, with a full disk:
 //   cookie-probe archive <file>
 // Lookup tests, with a name server that never responds:
@@ -39,6 +40,9 @@ if command == "download", let url = arguments.dropFirst(2).first.flatMap({ URL(s
 }
 if command == "accept", let url = arguments.dropFirst(2).first.flatMap({ URL(string: $0) }) {
     Download.accept(url, to: URL(filePath: path))
+}
+if command == "resume", let url = arguments.dropFirst(2).first.flatMap({ URL(string: $0) }) {
+    Download.resume(url, to: URL(filePath: path))
 }
 let probe = CookieProbe(
     file: URL(filePath: path),

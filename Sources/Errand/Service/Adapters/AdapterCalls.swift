@@ -97,13 +97,22 @@ private struct AdapterCall {
     var response: APIResponse?
 }
 
-/// Below the failure of an adapter that asks for another send of the load.
+/// Below a failure after which the load is to be sent again.
 private struct RequestedRetry: Error {
     let retry: AdapterRetry
 }
 
+extension TransportError {
+    /// This error, after which the load is sent again once.
+    var askingForRetry: TransportError {
+        TransportError(kind, reason, underlying: RequestedRetry(retry: .again()))
+    }
+}
+
 extension APIError {
-    var requestedRetry: AdapterRetry? { (underlying as? RequestedRetry)?.retry }
+    var requestedRetry: AdapterRetry? {
+        ((underlying as? RequestedRetry) ?? (underlying as? TransportError)?.underlying as? RequestedRetry)?.retry
+    }
 
     var withoutRequestedRetry: APIError {
         requestedRetry.map { caused(by: APIError(type, reason: reason, underlying: $0)) } ?? self

@@ -1,0 +1,134 @@
+import Foundation
+import Synchronization
+
+/// The files of a ``PartialFile``, and who has them.
+struct PartialNames: Sendable {
+    /// A load that has the files, or asks for them.
+    final class Holder: Sendable {
+        let isLeaving = Atomic(false)
+        fileprivate let waiters = Lock<[CheckedContinuation<Void, Never>]?>([])
+    }
+
+    /// Those of this process, by path; another process is found by the lock of the file.
+    private static let holders = Lock<[String: Holder]>([:])
+    /// With the version of the format of the record.
+    private static let (fileEnding, recordEnding) = (".errand-part1", ".errand-part1.json")
+    private static let longestName = 255
+    private static let maxAge: TimeInterval = 7 * 86_400
+
+    let file: URL
+    let record: URL
+    let folder: String
+    private let target: URL
+
+    init(of target: URL) throws(TransportError) {
+        let name = target.lastPathComponent
+        guard target.isFileURL, !["", "/", ".", ".."].contains(name) else {
+            throw TransportError(.invalidRequest, "the destination is not the URL of a file")
+        }
+        let parent = target.deletingLastPathComponent()
+        let temporaryEnding = Self.recordEnding + "-tmp"
+        let isLong = name.utf8.count + temporaryEnding.utf8.count + 1 > Self.longestName
+        let stem = isLong ? ".\(Self.hash(name))" : ".\(name)"
+        file = parent.appendingPathComponent(stem + Self.fileEnding, isDirectory: false)
+        record = parent.appendingPathComponent(stem + Self.recordEnding, isDirectory: false)
+        (folder, self.target) = (parent.path, target)
+    }
+
+    static func hash(_ text: String) -> String {
+        // FNV-1a.
+        let hash = text.utf8.reduce(14_695_981_039_346_656_037) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
+        return String(hash, radix: 16)
+    }
+
+    // MARK: One load at a time
+
+    /// Returns `false` if another load has the files; waits for one that is leaving.
+    func enter(_ holder: Holder) async -> Bool {
+        while true {
+            let other = Self.holders.withLock { holders -> Holder? in
+                guard let other = holders[file.path] else {
+                    holders[file.path] = holder
+                    return nil
+                }
+                return other
+            }
+            guard let other else { return true }
+            guard other.isLeaving.load(ordering: .acquiring) else { return false }
+            await withCheckedContinuation { continuation in
+                let isWaiting = other.waiters.withLock { $0?.append(continuation) != nil }
+                if !isWaiting { continuation.resume() }
+            }
+        }
+    }
+
+    func leave(_ holder: Holder) {
+        Self.holders.withLock { $0.removeValue(forKey: file.path) }
+        for waiter in holder.waiters.withLock({ exchange(&$0, with: nil) }) ?? [] { waiter.resume() }
+    }
+
+    var inUse: TransportError {
+        TransportError(.storage, "another download to \(target.lastPathComponent) is running")
+    }
+
+    // MARK: Files
+
+    func remove() {
+        removeRecord()
+        unlink(file.path)
+    }
+
+    func removeRecord() { unlink(record.path) }
+
+    /// Removes what no load has continued for a week, and what other versions have left, unless a process has it open.
+    func removeExpired() {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        for name in names where name.hasPrefix(".") && name.contains(".errand-part") {
+            let path = "\(folder)/\(name)"
+            var status = stat()
+            guard path != file.path, path != record.path, lstat(path, &status) == 0 else { continue }
+            let age = Date().timeIntervalSince1970 - TimeInterval(status.modificationTime.tv_sec)
+            let isCurrent = name.hasSuffix(Self.fileEnding) || name.contains(Self.recordEnding)
+            guard age > Self.maxAge || !isCurrent, !LockedFile.isLocked(path) else { continue }
+            unlink(path)
+        }
+    }
+
+    func reporting<Result: ~Copyable>(_ body: () throws(SystemError) -> Result) throws(TransportError) -> Result {
+        do throws(SystemError) {
+            return try body()
+        } catch {
+            throw TransportError(cannotWrite: target, error)
+        }
+    }
+}
+
+/// An open file that no other process has.
+final class LockedFile: Sendable {
+    let descriptor: FileDescriptor
+
+    init(_ names: PartialNames) throws(TransportError) {
+        while true {
+            let descriptor = try names.reporting { () throws(SystemError) in
+                try FileDescriptor(opening: names.file.path, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o666)
+            }
+            guard flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 else { throw names.inUse }
+            let opened = try names.reporting { () throws(SystemError) in try descriptor.status() }
+            var named = stat()
+            // The process that had it may have renamed or removed it meanwhile.
+            guard lstat(names.file.path, &named) == 0, named.st_ino == opened.st_ino else { continue }
+            self.descriptor = descriptor
+            return
+        }
+    }
+
+    /// Before it is closed, because a call may still use it.
+    func unlock() { flock(descriptor.number, LOCK_UN) }
+
+    static func isLocked(_ path: String) -> Bool {
+        guard let descriptor = try? FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {
+            return false
+        }
+        return flock(descriptor.number, LOCK_EX | LOCK_NB) != 0
+    }
+}

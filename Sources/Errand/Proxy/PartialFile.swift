@@ -1,0 +1,233 @@
+import Foundation
+import Synchronization
+
+/// The file of a download that a later load continues.
+///
+/// The bytes go straight into a hidden file beside the target, and a record beside that says what they are a part of. Both are
+/// kept unless the load succeeds. Only this type makes and removes them, and one load at a time has them.
+final class PartialFile: LoadFile {
+    /// How many bytes are written to the disk at a time, and how many may wait for that.
+    private static let (syncBytes, unsyncedLimit): (Int64, Int64) = (16 << 20, 64 << 20)
+
+    private struct State {
+        /// `nil` before it is opened, and once it is closed.
+        var file: LockedFile?
+        var record = PartialRecord()
+        /// Where the next bytes go, and where those of the response begin.
+        var (offset, start): (Int64, Int64) = (0, 0)
+        var isContinuing = false
+        var mustStartAgain = false
+        var synced: Int64 = 0
+        var isSyncing = false
+        var isEnding = false
+        var isRemoved = false
+        var ready: (@Sendable () -> Void)?
+    }
+
+    let target: URL
+    let location: FileLocation
+    private let names: PartialNames
+    private let key: String
+    private let queue = DispatchQueue(label: "errand.file")
+    private let holder = PartialNames.Holder()
+    private let state = Lock(State())
+
+    /// Makes nothing; `request` is the URL that is requested first.
+    init(for target: URL, of request: URL) throws(TransportError) {
+        self.target = target
+        names = try PartialNames(of: target)
+        key = PartialRecord.key(of: request)
+        location = FileLocation(names.file, target: target)
+    }
+
+    /// Returns the header lines that ask for the rest.
+    ///
+    /// A load of this process that is ending is waited for; throws if any other load has the file.
+    func open() async throws(TransportError) -> HTTPHeaders {
+        guard await names.enter(holder) else { throw names.inUse }
+        do throws(TransportError) {
+            try checkTarget()
+            names.removeExpired()
+            let file = try LockedFile(names)
+            let (record, offset) = try names.reporting { () throws(SystemError) in
+                let (record, offset) = PartialRecord.read(names, of: try file.descriptor.status(), key: key)
+                try file.descriptor.truncate(to: offset)
+                return (record, offset)
+            }
+            let isEnding = state.withLock { state in
+                guard !state.isEnding else { return true }
+                (state.record, state.offset, state.synced) = (record, offset, offset)
+                (state.isContinuing, state.file) = (offset > 0, file)
+                return false
+            }
+            guard !isEnding else { throw TransportError(.cancelled, "cancelled before it was sent") }
+            return record.conditions(from: offset)
+        } catch {
+            names.leave(holder)
+            throw error
+        }
+    }
+
+    // MARK: The end
+
+    func willDiscard() {
+        state.withLock { $0.isEnding = true }
+        holder.isLeaving.store(true, ordering: .releasing)
+    }
+
+    func discard(isRefused: Bool) {
+        willDiscard()
+        if isRefused { state.withLock { $0.isRemoved = true } }
+        // Afterwards nothing writes the record.
+        queue.sync {}
+        close()
+    }
+
+    func commit() throws(TransportError) {
+        let error = freeingBlocksLater(target) { [names, target] in
+            rename(names.file.path, target.path) == 0 ? nil : SystemError.last("rename")
+        }
+        // With the file, also of a process that is killed in between: a record without its file means nothing.
+        if error == nil { location.didMove() }
+        discard(isRefused: error == nil)
+        if let error { throw TransportError(cannotWrite: target, error) }
+    }
+
+    /// Removes what is stored if the server has refused to continue it; returns whether a new request may have everything.
+    func startAgain(after status: Int?) -> Bool {
+        state.withLock { state in
+            guard state.mustStartAgain || state.isContinuing && status == 416 else { return false }
+            state.isRemoved = true
+            return true
+        }
+    }
+
+    /// For a body that the transport has stored in memory.
+    func write(_ body: Data) throws(TransportError) {
+        try restart(as: PartialRecord())
+        try body.withUnsafeBytes { bytes in Result { () throws(TransportError) in try receive(bytes) } }.get()
+        try finish()
+    }
+
+    private func close() {
+        let former = state.withLock { state in
+            let former = state
+            (state.file, state.ready) = (nil, nil)
+            return former
+        }
+        former.ready?()
+        guard let file = former.file else { return }
+        if former.isRemoved || former.offset == 0 || !former.record.isResumable { names.remove() }
+        file.unlock()
+        names.leave(holder)
+    }
+}
+
+extension PartialFile: HTTPBodyReceiver {
+    var expectsLargeBody: Bool { true }
+
+    func begin(status: Int, headers: HTTPHeaders) throws(TransportError) -> Bool {
+        switch status {
+        case 206:
+            try continueBody(headers)
+            return true
+        case 204, 205: return false
+        case 200..<300:
+            try restart(as: PartialRecord(headers, key: key))
+            return true
+        case 404, 410:
+            state.withLock { $0.isRemoved = true }
+            return false
+        default: return false
+        }
+    }
+
+    /// Nothing is spliced: the part begins where the file ends, and is one of the same representation.
+    private func continueBody(_ headers: HTTPHeaders) throws(TransportError) {
+        let isPart = state.withLock { state in
+            guard state.isContinuing, let length = state.record.length(ofPart: headers, from: state.offset) else {
+                state.mustStartAgain = true
+                return false
+            }
+            (state.record.length, state.start) = (length, state.offset)
+            return true
+        }
+        guard isPart else { throw TransportError(.badResponse, "the server sent another part than was requested") }
+    }
+
+    private func restart(as record: PartialRecord) throws(TransportError) {
+        try names.reporting { () throws(SystemError) in
+            try state.withLock { state throws(SystemError) in
+                // First, so that what follows is never taken for the rest of what was there.
+                names.removeRecord()
+                try state.file?.descriptor.truncate(to: 0)
+                (state.record, state.offset, state.start, state.synced) = (record, 0, 0, 0)
+            }
+        }
+        sync()
+    }
+
+    func receive(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
+        let mustSync = try names.reporting { () throws(SystemError) in
+            try state.withLock { state throws(SystemError) in
+                guard let file = state.file, !state.isEnding else {
+                    throw SystemError(call: "write", number: ECANCELED)
+                }
+                try file.descriptor.writeAll(bytes)
+                state.offset += Int64(bytes.count)
+                return state.offset - state.synced >= Self.syncBytes
+            }
+        }
+        if mustSync { sync() }
+    }
+
+    func hasRoom(orCall ready: @escaping @Sendable () -> Void) -> Bool {
+        state.withLock { state in
+            guard state.isSyncing, !state.isEnding, state.offset - state.synced >= Self.unsyncedLimit else {
+                return true
+            }
+            state.ready = ready
+            return false
+        }
+    }
+
+    func finish() throws(TransportError) {
+        let former = state.withLock(\.self)
+        try names.reporting { () throws(SystemError) in try former.file?.descriptor.synchronize() }
+        guard let length = former.record.length, former.offset != length else { return }
+        throw TransportError(.connectionLost, "the response ended after \(former.offset) of \(length) bytes")
+    }
+
+    /// Writes what there is to the disk, and then the record, on another thread.
+    private func sync() {
+        let isFirst = state.withLock { state in
+            defer { state.isSyncing = true }
+            return !state.isSyncing
+        }
+        guard isFirst else { return }
+        queue.async { [self] in
+            let former = state.withLock(\.self)
+            var record = former.record
+            record.synced = former.offset
+            let isWritten = (try? former.file?.descriptor.synchronize()) != nil
+            if isWritten, record.isResumable { try? record.write(names) }
+            let ready = state.withLock { state in
+                state.isSyncing = false
+                if isWritten { state.synced = former.offset }
+                return exchange(&state.ready, with: nil)
+            }
+            ready?()
+        }
+    }
+
+    /// Counts from the beginning of the whole body.
+    func progress(_ report: TransferProgress.Handler?) -> TransferProgress.Handler? {
+        guard let report else { return nil }
+        return { [self] progress in
+            guard case .download = progress.direction else { return report(progress) }
+            let (start, length) = state.withLock { ($0.start, $0.record.length) }
+            let total = length ?? progress.totalBytes.map { $0 + start }
+            report(TransferProgress(.download, completedBytes: progress.completedBytes + start, totalBytes: total))
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import Foundation
+
+/// What the bytes of a ``PartialFile`` are a part of, as JSON beside it.
+///
+/// It has no secret: the URL is a hash, and of the header lines there is the validator alone.
+struct PartialRecord: Codable, Sendable {
+    /// Of the format.
+    private static let currentVersion = 1
+    /// After a start of the machine, what was written last may be missing from the disk.
+    private static let currentBoot = bootID()
+
+    private var version = currentVersion
+    private var boot = currentBoot
+    private var key = ""
+    /// A strong `ETag`, or else the `Last-Modified`; `nil` for a body that cannot be continued.
+    private var validator: String?
+    /// Of the whole body.
+    var length: Int64?
+    /// The bytes that are on the disk.
+    var synced: Int64 = 0
+
+    var isResumable: Bool { validator != nil }
+
+    /// That of nothing.
+    init() {}
+
+    /// That of a whole body.
+    init(_ headers: HTTPHeaders, key: String) {
+        self.key = key
+        // A part of a coded body is not one of the decoded body.
+        guard !headers.hasContentCoding else { return }
+        length = headers["Content-Length"].flatMap { Int64($0) }
+        guard headers["Accept-Ranges"]?.lowercased() != "none" else { return }
+        validator = headers.strongValidator
+    }
+
+    /// Returns the record of a file, and the number of bytes that are there; 0 where they are of no use.
+    static func read(_ names: PartialNames, of status: stat, key: String) -> (PartialRecord, offset: Int64) {
+        let size = Int64(status.st_size)
+        guard
+            let bytes = try? FileDescriptor(opening: names.record.path, O_RDONLY | O_NOFOLLOW).readAll(atMost: 65_536),
+            let record = try? JSONDecoder().decode(PartialRecord.self, from: Data(bytes)),
+            record.version == currentVersion, record.key == key, record.isResumable
+        else { return (PartialRecord(), 0) }
+        guard size >= record.synced, record.synced >= 0, size <= record.length ?? .max else {
+            return (PartialRecord(), 0)
+        }
+        let stored = record.boot == currentBoot ? size : record.synced
+        // At least one byte is requested, so that the server compares its validator with this one.
+        return (record, stored == record.length ? stored - 1 : stored)
+    }
+
+    func write(_ names: PartialNames) throws(SystemError) {
+        var record = self
+        record.boot = Self.currentBoot
+        guard let bytes = try? JSONEncoder().encode(record) else { return }
+        let path = names.record.path
+        try AtomicFile.replace(path, with: Array(bytes), temporary: path + "-tmp", folder: names.folder)
+    }
+
+    /// A range is one of the bytes as they are, without a content coding (RFC 9110 sections 13.1.5 and 14.2).
+    func conditions(from offset: Int64) -> HTTPHeaders {
+        var headers: HTTPHeaders = ["Accept-Encoding": "identity"]
+        guard offset > 0, let validator else { return headers }
+        headers["Range"] = "bytes=\(offset)-"
+        headers["If-Range"] = validator
+        return headers
+    }
+
+    /// Returns the length of the whole body if a 206 continues this one at `offset` (RFC 9110 sections 14.4 and 15.3.7).
+    func length(ofPart headers: HTTPHeaders, from offset: Int64) -> Int64? {
+        guard !headers.hasContentCoding, let range = headers["Content-Range"]?.trimmingCharacters(in: .whitespaces),
+            let match = range.wholeMatch(of: /bytes (\d+)-(\d+)\/(\d+|\*)/.ignoresCase()),
+            Int64(match.1) == offset, let last = Int64(match.2), last >= offset
+        else { return nil }
+        guard let total = Int64(match.3) ?? length, last < total, length == nil || length == total else { return nil }
+        let (tag, date) = (headers["ETag"], headers["Last-Modified"])
+        guard validator == tag || validator == date || tag == nil && date == nil else { return nil }
+        return total
+    }
+
+    /// Of the whole URL, because a query may name what is requested.
+    static func key(of url: URL) -> String { PartialNames.hash(url.absoluteString) }
+
+    private static func bootID() -> String {
+        #if canImport(Darwin)
+        // Untested.
+        var (bytes, size) = ([CChar](repeating: 0, count: 64), 64)
+        guard sysctlbyname("kern.bootsessionuuid", &bytes, &size, nil, 0) == 0 else { return UUID().uuidString }
+        return bytes.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+        #else
+        let path = "/proc/sys/kernel/random/boot_id"
+        let bytes = try? FileDescriptor(opening: path, O_RDONLY).readAll(atMost: 64)
+        // Where it is not known, each process trusts what is on the disk alone.
+        return bytes.map { String(decoding: $0, as: UTF8.self).trimmingCharacters(in: .newlines) } ?? UUID().uuidString
+        #endif
+    }
+}
+
+extension HTTPHeaders {
+    fileprivate var hasContentCoding: Bool { self["Content-Encoding"].map { $0.lowercased() != "identity" } ?? false }
+
+    /// A date is strong if the file was not changed in the second in which it was sent (RFC 9110 section 8.8.2.2).
+    fileprivate var strongValidator: String? {
+        if let tag = self["ETag"] { return tag.hasPrefix("\"") && tag.hasSuffix("\"") && tag.count > 1 ? tag : nil }
+        guard let text = self["Last-Modified"], let modified = CookieDate.parse(text.utf8),
+            let sent = self["Date"].flatMap({ CookieDate.parse($0.utf8) }), sent.timeIntervalSince(modified) >= 1
+        else { return nil }
+        return text
+    }
+}

@@ -1,0 +1,121 @@
+import Foundation
+
+/// What a load does with a response that streams; used by one task at a time, and by the transport where that is said.
+protocol StreamHandler: AnyObject, Sendable {
+    /// The header lines of the next connection.
+    func conditions() -> HTTPHeaders
+    /// Called by the transport with each response; returns whether it is the stream.
+    func begin(status: Int, headers: HTTPHeaders) throws(TransportError) -> Bool
+    /// Returns when the elements of these bytes are delivered.
+    func receive(_ bytes: [UInt8]) async throws(APIError)
+    /// Called after the last byte of a connection, also of one that was lost.
+    func finish(_ error: APIError?) async throws(APIError)
+    /// How the load continues after a connection; `error` is why the connection ended.
+    func nextStep(after error: APIError?) -> StreamStep
+}
+
+enum StreamStep {
+    /// It ends, with success or with the error.
+    case end
+    /// It ends, or is treated as one that has received nothing: by a relogin or a retry.
+    case recover
+    case reconnect(after: Duration)
+}
+
+/// Keeps the bytes of a response that the handler has not taken; at most a window, and what a transport passes at a time.
+final class ResponseStream: HTTPBodyReceiver {
+    /// In bytes.
+    static let window = 256 << 10
+
+    private struct State {
+        var bytes: [UInt8] = []
+        var isDraining = false
+        var isClosed = false
+        var failure: APIError?
+        var ready: (@Sendable () -> Void)?
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    private let handler: any StreamHandler
+    private let didBegin: @Sendable () -> Void
+    private let state = Lock(State())
+
+    /// `didBegin` is called when the response is the stream.
+    init(for handler: any StreamHandler, didBegin: @escaping @Sendable () -> Void) {
+        (self.handler, self.didBegin) = (handler, didBegin)
+    }
+
+    func begin(status: Int, headers: HTTPHeaders) throws(TransportError) -> Bool {
+        guard try handler.begin(status: status, headers: headers) else { return false }
+        didBegin()
+        return true
+    }
+
+    func receive(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
+        let (failure, mustDrain) = state.withLock { state -> (APIError?, Bool) in
+            guard !state.isClosed, state.failure == nil else { return (state.failure ?? APIError(.cancelled), false) }
+            state.bytes += bytes
+            defer { state.isDraining = true }
+            return (nil, !state.isDraining)
+        }
+        if let failure { throw TransportError(.badResponse, "its elements could not be read", underlying: failure) }
+        // Started when there is something to do, because most streams are silent most of the time.
+        if mustDrain { Task { await drain() } }
+    }
+
+    func hasRoom(orCall ready: @escaping @Sendable () -> Void) -> Bool {
+        state.withLock { state in
+            guard state.bytes.count >= Self.window, !state.isClosed, state.failure == nil else { return true }
+            state.ready = ready
+            return false
+        }
+    }
+
+    private func drain() async {
+        while let (bytes, ready) = take() {
+            ready?()
+            do throws(APIError) {
+                try await handler.receive(bytes)
+            } catch {
+                close(with: error)
+            }
+        }
+    }
+
+    /// Returns `nil` when there is nothing left, and no other drain has begun.
+    private func take() -> ([UInt8], ready: (@Sendable () -> Void)?)? {
+        let (result, waiter) = state.withLock { state in
+            guard !state.bytes.isEmpty, !state.isClosed else {
+                state.isDraining = false
+                return (([UInt8], (@Sendable () -> Void)?)?.none, exchange(&state.waiter, with: nil))
+            }
+            return ((exchange(&state.bytes, with: []), exchange(&state.ready, with: nil)), nil)
+        }
+        waiter?.resume()
+        return result
+    }
+
+    /// Discards what has not been taken.
+    func close(with failure: APIError? = nil) {
+        let former = state.withLock { state in
+            let former = state
+            (state.isClosed, state.bytes, state.ready) = (true, [], nil)
+            state.failure = state.failure ?? failure
+            return former
+        }
+        former.ready?()
+    }
+
+    /// Waits until everything is taken; throws why the handler could not.
+    func drained() async throws(APIError) {
+        await withCheckedContinuation { continuation in
+            let isDone = state.withLock { state in
+                guard state.isDraining else { return true }
+                state.waiter = continuation
+                return false
+            }
+            if isDone { continuation.resume() }
+        }
+        if let failure = state.withLock(\.failure) { throw failure }
+    }
+}

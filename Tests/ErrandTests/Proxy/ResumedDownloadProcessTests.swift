@@ -1,0 +1,82 @@
+#if os(Linux)
+import FixtureServer
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Errand
+@testable import ErrandTestSupport
+
+@Suite("A download that continues in another process", .limitedConcurrency, .hangLimit, .timeLimit(.minutes(10)))
+struct ResumedDownloadProcessTests {
+    private let folder: TemporaryFolder
+    private var target: URL { folder.url.appending(path: "photo.jpg") }
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func server(_ length: Int64, bytesPerSecond rate: Int64 = 0) throws -> FixtureServer {
+        try FixtureServer.start { request in
+            .representation(of: .counting(length), etag: "\"1\"", to: request).throttled(bytesPerSecond: rate)
+        }
+    }
+
+    private func probe(_ server: FixtureServer) throws -> TestProgram {
+        try TestProgram([CookieProbe.path, "resume", target.path, server.url("/photo").absoluteString])
+    }
+
+    @Test func `Killed at random bytes, it is complete in the end, and little is sent again`() async throws {
+        let length: Int64 = 24 << 20
+        let server = try server(length, bytesPerSecond: 48 << 20)
+        var random = SplitMix(seed: 34)
+        for point in (0..<8).map({ _ in Int64.random(in: 1..<length, using: &random) }).sorted() {
+            let program = try probe(server)
+            await suspend(while: DownloadedFile.partialBytes(of: target) ?? 0 < point && program.isRunning)
+            program.stop()
+            _ = try await program.ending()
+        }
+        // A process may be killed when everything is complete.
+        if FileManager.default.fileExists(atPath: target.path) { try FileManager.default.removeItem(at: target) }
+        let stored = DownloadedFile.partialBytes(of: target)
+        #expect(try await probe(server).ending().lines == ["downloaded"])
+        let content = try Data(contentsOf: target)
+        #expect(content.count == Int(length))
+        #expect(content.indices.allSatisfy { content[$0] == UInt8(truncatingIfNeeded: $0) })
+        #expect(try folder.names == ["photo.jpg"])
+        #expect(server.requests.last?.header("Range") == stored.map { "bytes=\($0)-" })
+        let starts = server.requests.compactMap { $0.header("Range")?.dropFirst(6).dropLast() }.compactMap { Int64($0) }
+        #expect(starts == starts.sorted())
+    }
+
+    @Test func `Two processes do not write one file`() async throws {
+        let server = try server(4 << 20, bytesPerSecond: 1 << 20)
+        let first = try probe(server)
+        await suspend(while: DownloadedFile.partialBytes(of: target) == nil)
+        let second = try await probe(server).ending()
+        #expect(second.lines == ["failed storage: another download to photo.jpg is running"])
+        // Nor does this one remove it.
+        DownloadedFile.removePartialFile(of: target)
+        #expect(DownloadedFile.partialBytes(of: target) != nil)
+        first.stop()
+        _ = try await first.ending()
+    }
+
+    @Test(.fault(70), .enabled(if: CookieProbe.canMount, "cannot mount"))
+    func `A full disk fails the download, and with room again it continues`() async throws {
+        let server = try server(4 << 20, bytesPerSecond: 16 << 20)
+        let script = #"""
+            mount -t tmpfs -o size=2m none "$0" && "$1" resume "$0/file" "$2" && ls -A "$0" \
+                && mount -o remount,size=9m "$0" && "$1" resume "$0/file" "$2" && ls -A "$0"
+            """#
+        let outcome = try await TestProgram.run(
+            ["unshare", "-m", "sh", "-c", script, folder.url.path, CookieProbe.path, server.url("/").absoluteString]
+        )
+        #expect(
+            outcome.lines == [
+                "failed storage: file cannot be written (write: No space left on device)", ".file.errand-part1",
+                ".file.errand-part1.json", "downloaded", "file",
+            ]
+        )
+        #expect(server.requests.last?.header("Range")?.hasPrefix("bytes=") == true)
+    }
+}
+#endif

@@ -1,0 +1,428 @@
+import ErrandTesting
+import FixtureServer
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Errand
+@testable import ErrandTestSupport
+
+/// A server of one file, whose next responses a test may replace or cut.
+private final class FileServer: Sendable {
+    enum Ending { case close, hang }
+
+    struct Representation: Sendable {
+        var source = ByteSource.counting(FileServer.length)
+        var etag: String? = "\"1\""
+        var headers: HeaderLines = [:]
+    }
+
+    static let length: Int64 = 300_000
+
+    private final class Script: Sendable {
+        struct State {
+            var representation = Representation()
+            var cuts: [(Int64, Ending)] = []
+            var replies: [Response] = []
+        }
+
+        let state = Lock(State())
+    }
+
+    let server: FixtureServer
+    private let script: Script
+
+    init() throws {
+        let script = Script()
+        self.script = script
+        server = try FixtureServer.start { request in
+            let (file, cut, reply) = script.state.withLock { state in
+                let reply = state.replies.isEmpty ? nil : state.replies.removeFirst()
+                let cut = reply != nil || state.cuts.isEmpty ? nil : state.cuts.removeFirst()
+                return (state.representation, cut, reply)
+            }
+            if let reply { return reply }
+            let whole = Response.representation(of: file.source, etag: file.etag, headers: file.headers, to: request)
+            guard let cut else { return whole }
+            return Response(
+                steps: whole.steps.flatMap { step -> [Response.Step] in
+                    guard case .stream(let source, let range) = step else { return [step] }
+                    let part = Response.Step.stream(source, range.lowerBound..<range.lowerBound + cut.0)
+                    return [part, cut.1 == .close ? .close : .hang]
+                }
+            )
+        }
+    }
+
+    /// Ends the next response after this many bytes of its body.
+    func cutNext(after bytes: Int64, _ ending: Ending = .close) {
+        script.state.withLock { $0.cuts.append((bytes, ending)) }
+    }
+    func reply(_ response: Response) { script.state.withLock { $0.replies.append(response) } }
+    func change(_ change: @Sendable (inout Representation) -> Void) {
+        script.state.withLock { change(&$0.representation) }
+    }
+
+    var ranges: [String?] { server.requests.map { $0.header("Range") } }
+}
+
+@MainActor
+@Suite("A download that continues", .limitedConcurrency, .hangLimit, .timeLimit(.minutes(10)))
+struct ResumedDownloadTests {
+    private let folder: TemporaryFolder
+    private let files: FileServer
+    private var target: URL { folder.url.appending(path: "photo.jpg") }
+    private static let names = [".photo.jpg.errand-part1", ".photo.jpg.errand-part1.json"]
+    private static let content = Data((0..<Int(FileServer.length)).map { UInt8(truncatingIfNeeded: $0) })
+
+    init() throws {
+        folder = try TemporaryFolder()
+        files = try FileServer()
+    }
+
+    private func request(
+        _ kind: TransportKind = .allCases.last ?? .urlSession,
+        from server: FixtureServer? = nil,
+        _ change: (inout APIService) -> Void = { _ in }
+    ) throws -> DownloadRequest {
+        let service = APIService.sample { service in
+            service.baseURL = (server ?? files.server).baseURL
+            change(&service)
+        }
+        let request = DownloadRequest(proxy: APIProxy(service: service, transport: try kind.make()))
+        (request.method, request.path, request.target) = (.get, "/photo", .file(target))
+        request.ownOptions.resumesDownload = true
+        return request
+    }
+
+    private func outcome(_ request: DownloadRequest) async -> APIErrorType? {
+        do throws(APIError) {
+            _ = try await request.value()
+            return nil
+        } catch {
+            return error.type
+        }
+    }
+
+    private func expectComplete(_ content: Data = content, sourceLocation: SourceLocation = #_sourceLocation) throws {
+        #expect(try Data(contentsOf: target) == content, sourceLocation: sourceLocation)
+        #expect(try folder.names == ["photo.jpg"], sourceLocation: sourceLocation)
+    }
+
+    // MARK: The rest
+
+    @Test(arguments: TransportKind.allCases, [1, 150_000, FileServer.length - 1])
+    func `After a lost connection, the next load requests the rest`(_ kind: TransportKind, _ cut: Int64) async throws {
+        files.cutNext(after: cut)
+        #expect(await outcome(try request(kind)) == .transport)
+        #expect(try folder.names == Self.names)
+        #expect(DownloadedFile.partialBytes(of: target) == cut)
+        var reports: [TransferProgress] = []
+        let file = try await request(kind).value { reports.append($0) }
+        #expect(file.url == target)
+        try expectComplete()
+        #expect(files.ranges == [nil, "bytes=\(cut)-"])
+        #expect(files.server.requests.last?.header("If-Range") == "\"1\"")
+        #expect(files.server.requests.allSatisfy { $0.header("Accept-Encoding") == "identity" })
+        #expect(reports.last?.completedBytes == FileServer.length)
+        #expect(reports.allSatisfy { $0.completedBytes > cut && $0.totalBytes == FileServer.length })
+        #expect(DownloadedFile.partialBytes(of: target) == nil)
+    }
+
+    @Test(arguments: TransportKind.allCases) func `After a cancel, the same request continues`(_ kind: TransportKind)
+        async throws
+    {
+        files.cutNext(after: 100_000, .hang)
+        let (request, screen) = (try request(kind), Screen())
+        request.delegate = screen
+        let id = request.loadData()
+        await suspend(while: DownloadedFile.partialBytes(of: target) != 100_000)
+        request.proxy.cancelRequest(id)
+        #expect(await screen.ending() == .cancelled)
+        request.loadAgain()
+        #expect(await screen.ending() == .success)
+        try expectComplete()
+        #expect(files.ranges == [nil, "bytes=100000-"])
+    }
+
+    @Test func `A load that replaces another of the same request continues at once`() async throws {
+        files.cutNext(after: 100_000, .hang)
+        let (request, screen) = (try request(), Screen())
+        request.delegate = screen
+        request.loadData()
+        await suspend(while: DownloadedFile.partialBytes(of: target) != 100_000)
+        request.loadData()
+        #expect(await screen.endings(2) == [.cancelled, .success])
+        try expectComplete()
+        #expect(files.ranges == [nil, "bytes=100000-"])
+    }
+
+    @Test func `A retry within a load continues as well`() async throws {
+        for cut in [50_000, 100_000] as [Int64] { files.cutNext(after: cut) }
+        let request = try request { service in
+            service.retryPolicy = RetryPolicy()
+            service.retryPolicy.baseDelay = .zero
+        }
+        _ = try await request.value()
+        try expectComplete()
+        #expect(files.ranges == [nil, "bytes=50000-", "bytes=150000-"])
+    }
+
+    @Test func `A strong date is a validator, and one of the second of the response is not`() async throws {
+        for (modified, isStrong) in [("Fri, 01 Jan 2021 00:00:00 GMT", true), ("Fri, 01 Jan 2021 00:00:09 GMT", false)]
+        {
+            let dates: HeaderLines = ["Last-Modified": modified, "Date": "Fri, 01 Jan 2021 00:00:09 GMT"]
+            files.change { ($0.etag, $0.headers) = (nil, dates) }
+            files.cutNext(after: 1_000)
+            #expect(await outcome(try request()) == .transport)
+            #expect(DownloadedFile.partialBytes(of: target) == (isStrong ? 1_000 : nil))
+            DownloadedFile.removePartialFile(of: target)
+            #expect(try folder.names == [])
+        }
+    }
+
+    @Test func `A redirect to another origin is asked for the rest`() async throws {
+        let front = try FixtureServer.start { [files] _ in .redirect(to: files.server.url("/photo").absoluteString) }
+        files.cutNext(after: 1_000)
+        #expect(await outcome(try request(from: front)) == .transport)
+        #expect(await outcome(try request(from: front)) == nil)
+        try expectComplete()
+        #expect(files.ranges == [nil, "bytes=1000-"])
+    }
+
+    @Test func `A complete part whose target could not be replaced is checked by its last byte`() async throws {
+        let request = try request()
+        let validator = ValidatorSpy()
+        request.validator = validator
+        validator.acceptsContent = { [target] _ in
+            try? FileManager.default.createDirectory(at: target, withIntermediateDirectories: false)
+            return true
+        }
+        #expect(await outcome(request) == .storage)
+        try FileManager.default.removeItem(at: target)
+        validator.acceptsContent = { _ in true }
+        #expect(await outcome(request) == nil)
+        try expectComplete()
+        #expect(files.ranges == [nil, "bytes=\(FileServer.length - 1)-"])
+    }
+
+    // MARK: Again from the beginning
+
+    @Test(arguments: TransportKind.allCases) func `Another version is received as a whole`(_ kind: TransportKind)
+        async throws
+    {
+        files.cutNext(after: 100_000)
+        #expect(await outcome(try request(kind)) == .transport)
+        let other = [UInt8](repeating: 9, count: 200_000)
+        files.change { ($0.source, $0.etag) = (.bytes(other), "\"2\"") }
+        #expect(await outcome(try request(kind)) == nil)
+        try expectComplete(Data(other))
+        #expect(files.ranges == [nil, "bytes=100000-"])
+    }
+
+    /// Responses to a request for the rest from 100,000 that do not continue it.
+    enum Lie: CaseIterable, Sendable {
+        case otherStart, otherLength, otherTag, noRange, severalParts, unsatisfiable, coded, unit
+
+        fileprivate var response: Response {
+            let (rest, length) = ([UInt8](repeating: 66, count: 200_000), FileServer.length)
+            func part(_ range: String, _ headers: HeaderLines = ["ETag": "\"1\""]) -> Response {
+                .bytes(rest, status: 206, headers: headers + ["Content-Range": range])
+            }
+            return switch self {
+            case .otherStart: part("bytes 99999-299998/\(length)")
+            case .otherLength: part("bytes 100000-299999/300001")
+            case .otherTag: part("bytes 100000-299999/\(length)", ["ETag": "\"2\""])
+            case .noRange: .bytes(rest, status: 206)
+            case .severalParts: .bytes(rest, status: 206, headers: ["Content-Type": "multipart/byteranges; boundary=a"])
+            case .unsatisfiable: .status(416, headers: ["Content-Range": "bytes */\(length)"])
+            case .coded:
+                .gzip(rest, status: 206, headers: ["Content-Range": "bytes 100000-299999/\(length)", "ETag": "\"1\""])
+            case .unit: part("items 100000-299999/\(length)")
+            }
+        }
+    }
+
+    @Test(arguments: Lie.allCases) func `A part that does not continue the file is replaced by the whole`(_ lie: Lie)
+        async throws
+    {
+        files.cutNext(after: 100_000)
+        let request = try request()
+        #expect(await outcome(request) == .transport)
+        files.reply(lie.response)
+        #expect(await outcome(request) == nil)
+        try expectComplete()
+        #expect(files.ranges == [nil, "bytes=100000-", nil])
+    }
+
+    @Test func `A part that ends early is lost, and the next load continues it`() async throws {
+        files.cutNext(after: 100_000)
+        let request = try request()
+        #expect(await outcome(request) == .transport)
+        let middle = Array(Self.content[100_000..<150_000])
+        let lines: HeaderLines = ["Content-Range": "bytes 100000-149999/\(FileServer.length)", "ETag": "\"1\""]
+        files.reply(.bytes(middle, status: 206, headers: lines))
+        #expect(await outcome(request) == .transport)
+        #expect(await outcome(request) == nil)
+        try expectComplete()
+        #expect(files.ranges == [nil, "bytes=100000-", "bytes=150000-"])
+    }
+
+    @Test(arguments: ["weak", "none", "refused", "coded"])
+    func `Nothing is kept of what cannot be continued`(_ reason: String) async throws {
+        files.change { file in
+            switch reason {
+            case "weak": file.etag = "W/\"1\""
+            case "none": file.etag = nil
+            case "refused": file.headers = [:]
+            default: file.headers = ["Content-Encoding": "gzip"]
+            }
+        }
+        if reason == "refused" {
+            let head = "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nAccept-Ranges: none\r\nContent-Length: 9\r\n\r\n"
+            files.reply(.script(.write(head), .write("1234"), .close))
+        } else if reason == "coded" {
+            let head = "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Encoding: gzip\r\nContent-Length: 900\r\n\r\n"
+            files.reply(.script(.write(head), .write(Array(Gzip.encode(Array("abc".utf8)).dropLast())), .close))
+        } else {
+            files.cutNext(after: 1_000)
+        }
+        #expect(await outcome(try request()) == .transport)
+        #expect(try folder.names == [])
+    }
+
+    @Test(arguments: [404, 410]) func `A file that the server no longer has leaves nothing`(_ status: Int) async throws
+    {
+        files.cutNext(after: 1_000)
+        let request = try request()
+        #expect(await outcome(request) == .transport)
+        files.reply(.status(status))
+        #expect(await outcome(request) == .http)
+        #expect(try folder.names == [])
+    }
+
+    @Test func `An error of the server keeps what there is`() async throws {
+        files.cutNext(after: 1_000)
+        let request = try request()
+        #expect(await outcome(request) == .transport)
+        files.reply(.text("busy", status: 503))
+        #expect(await outcome(request) == .http)
+        #expect(await outcome(request) == nil)
+        try expectComplete()
+        #expect(files.ranges == [nil, "bytes=1000-", "bytes=1000-"])
+    }
+
+    @Test func `A response that the validator refuses leaves nothing`() async throws {
+        let (request, validator) = (try request(), ValidatorSpy())
+        request.validator = validator
+        validator.acceptsContent = { _ in false }
+        #expect(await outcome(request) == .invalidResponse)
+        #expect(try folder.names == [])
+    }
+
+    // MARK: What is on the disk
+
+    @Test func `A record with any byte changed or missing never leads to another file`() async throws {
+        files.cutNext(after: 1_000)
+        #expect(await outcome(try request()) == .transport)
+        let paths = Self.names.map { folder.url.appending(path: $0) }
+        let (part, record) = (try Data(contentsOf: paths[0]), try Data(contentsOf: paths[1]))
+        let request = try request()
+        for index in record.indices {
+            for damage in 0..<3 {
+                var damaged = record
+                switch damage {
+                case 0: damaged[index] ^= 1
+                case 1: damaged.remove(at: index)
+                default: damaged = damaged[..<index]
+                }
+                try part.write(to: paths[0])
+                try damaged.write(to: paths[1])
+                #expect(await outcome(request) == nil)
+                try expectComplete()
+            }
+        }
+    }
+
+    @Test func `A file that was changed since is received again, and one of another start from what was on the disk`()
+        async throws
+    {
+        files.cutNext(after: 100_000)
+        #expect(await outcome(try request()) == .transport)
+        let paths = Self.names.map { folder.url.appending(path: $0) }
+        let part = try Data(contentsOf: paths[0])
+        var record = try JSONDecoder().decode([String: JSONValue].self, from: Data(contentsOf: paths[1]))
+        let request = try request()
+        record["synced"] = 60_000
+        let cases: [(size: Int, boot: String?, range: String?)] = [
+            (100_000, nil, "bytes=100000-"), (59_999, nil, nil), (300_001, nil, nil),
+            (100_000, "other", "bytes=60000-"),
+        ]
+        for (size, boot, range) in cases {
+            if let boot { record["boot"] = .string(boot) }
+            try (part + Data(count: 300_000)).prefix(size).write(to: paths[0])
+            try JSONEncoder().encode(record).write(to: paths[1])
+            #expect(await outcome(request) == nil)
+            try expectComplete()
+            #expect(files.ranges.last == range)
+        }
+    }
+
+    @Test func `Another URL starts again, and a long name is possible`() async throws {
+        files.cutNext(after: 1_000)
+        let request = try request()
+        request.target = .file(folder.url.appending(path: String(repeating: "ä", count: 127)))
+        #expect(await outcome(request) == .transport)
+        request.path = "/other"
+        #expect(await outcome(request) == nil)
+        #expect(files.ranges == [nil, nil])
+        #expect(try folder.names == [String(repeating: "ä", count: 127)])
+    }
+
+    @Test func `Parts of a week ago and of other versions are removed, and no other file`() async throws {
+        func make(_ name: String, daysAgo days: Double) throws {
+            let url = folder.url.appending(path: name)
+            try Data("x".utf8).write(to: url)
+            let date = Date(timeIntervalSinceNow: -days * 86_400)
+            try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: url.path)
+        }
+        try make(".a.errand-part1", daysAgo: 8)
+        try make(".a.errand-part1.json", daysAgo: 8)
+        try make(".b.errand-part1", daysAgo: 6)
+        try make(".c.errand-part0", daysAgo: 0)
+        try make("d.errand-part1", daysAgo: 8)
+        try make(".e", daysAgo: 8)
+        #expect(await outcome(try request()) == nil)
+        #expect(try folder.names == [".b.errand-part1", ".e", "d.errand-part1", "photo.jpg"])
+    }
+
+    // MARK: One at a time
+
+    @Test func `A second load to the file fails, and the first one goes on`() async throws {
+        files.cutNext(after: 1_000, .hang)
+        let first = try request()
+        let id = first.loadData()
+        await suspend(while: DownloadedFile.partialBytes(of: target) != 1_000)
+        let second = try request()
+        await #expect(throws: APIError.self) { _ = try await second.value() }
+        #expect(second.error?.type == .storage)
+        #expect(second.error?.reason?.contains("another download to photo.jpg is running") == true)
+        DownloadedFile.removePartialFile(of: target)
+        #expect(DownloadedFile.partialBytes(of: target) == 1_000)
+        first.proxy.cancelRequest(id)
+        #expect(await outcome(second) == nil)
+        try expectComplete()
+    }
+
+    @Test func `What cannot be continued is refused before it is sent`() async throws {
+        let request = try request()
+        request.method = .post
+        #expect(await outcome(request) == .invalidRequest)
+        (request.method, request.target) = (.get, .memory)
+        #expect(await outcome(request) == .invalidRequest)
+        (request.target, request.customHeaders) = (.file(target), ["Range": "bytes=1-"])
+        #expect(await outcome(request) == .invalidRequest)
+        #expect(files.server.totalRequests == 0)
+        #expect(try folder.names == [])
+    }
+}
