@@ -87,7 +87,7 @@ struct PartialRecord: Codable, Sendable {
         // Untested.
         var (bytes, size) = ([CChar](repeating: 0, count: 64), 64)
         guard sysctlbyname("kern.bootsessionuuid", &bytes, &size, nil, 0) == 0 else { return UUID().uuidString }
-        return bytes.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+        return String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         #else
         let path = "/proc/sys/kernel/random/boot_id"
         let bytes = try? FileDescriptor(opening: path, O_RDONLY).readAll(atMost: 64)

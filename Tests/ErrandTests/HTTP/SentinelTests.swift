@@ -235,6 +235,7 @@ struct SentinelTests {
             "Certificates": [configuration.tls.additionalAuthorities as Any],
             "ClientIdentity": [configuration.tls.clientIdentity as Any],
             "TransportError": [TransportError(.connectionLost, "lost", underlying: cause)],
+            "ServerSentEvent": [ServerSentEvent(event: "s3cret", data: "s3cret", id: "s3cret")],
             "CookieJar": [jar], "Cookie": jar.cookies, "APIProxyConfiguration": [proxyConfiguration],
             "APIProxyConfigurationError": [
                 APIProxyConfigurationError.transport(TransportError(.connectionLost, "lost", underlying: cause))
@@ -296,7 +297,7 @@ struct SentinelTests {
         "ParamEncoding", "ParamPlacement", "Arrays", "Booleans", "Nesting", "Spaces", "Nils",
         "Reason", "Renewal",
         "LoadActivity", "NetworkKind", "Reachability", "ReachabilityStatus", "RedirectPolicy", "ReleasePolicy",
-        "RequestID", "QueueLimits",
+        "RequestID", "QueueLimits", "StreamAPIRequest", "StreamElements", "StreamStrategy",
         "RequestPriority",
         "ResponseSerializer", "RestartPolicy", "RetryPolicy", "SameSite", "SessionCookies", "Source", "SystemClock",
         "SystemTransport",

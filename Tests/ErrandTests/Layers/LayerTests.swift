@@ -15,7 +15,7 @@ struct LayerTests {
         ["Cookies", "Transport"],
         ["Coding", "Monitoring", "Service"],
         ["Proxy"],
-        ["Delegates", "Lists", "Requests"],
+        ["Delegates", "Lists", "Requests", "Streams"],
     ]
 
     /// One source file without its comments and strings.

@@ -58,6 +58,7 @@ enum SharedData: String {
     case naughtyStrings = "naughty-strings"
     case linkHeader = "link-header"
     case jsonTestSuite = "jsontestsuite"
+    case eventSource = "eventsource-wpt"
     case curlQuoting = "curl-quoting"
     case octokit = "octokit-fixtures"
 

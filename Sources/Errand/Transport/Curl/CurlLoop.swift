@@ -136,9 +136,10 @@ final class CurlLoop: @unchecked Sendable {
         do throws(TransportError) {
             let isLarge = exchange.request.expectsLargeBody
             let last = isLarge ? idleLarge.last : idle.last
-            let handle = if let last { last } else {
-                try CurlHandle(settings, sockets: sockets, isLarge: isLarge)
-            }
+            let handle =
+                if let last { last } else {
+                    try CurlHandle(settings, sockets: sockets, isLarge: isLarge)
+                }
             exchange.host = host(of: exchange.url.origin)
             exchange.begin(in: turn, of: self)
             try handle.begin(exchange)

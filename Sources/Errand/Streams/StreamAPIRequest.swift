@@ -1,0 +1,87 @@
+import Observation
+
+/// A request whose response is received in elements while it arrives: lines, JSON values, server-sent events.
+///
+/// A subclass adopts ``APIManager`` with its path and method, and may override ``strategy``. A load begins, is cancelled and ends like
+/// any other; it ends when the response does. Its elements are delivered before the ending, in their order, and none after a cancel:
+///
+/// - ``APIManagerCallbackDelegate/managerCallAPIDidReceiveElements(_:)`` is called for those that are ready together, which are in
+///   ``newElements``;
+/// - ``elements(params:)`` returns them one by one, and receives no more than are read.
+///
+/// While the app does not take elements, at most 256 KiB of the response are kept and the server has to wait; the request's `timeout`
+/// does not run then. A comment or an empty line of the server restarts the timeout.
+///
+/// Before the response begins, relogin and retries are those of any load. Once it has begun, the load is not sent again, because
+/// elements would repeat; an event stream connects again, see ``StreamStrategy/reconnects``.
+///
+/// Adapters of responses and data do not see the body of a stream. A load shares no exchange.
+@MainActor open class StreamAPIRequest<Element: Sendable>: BaseAPIRequest {
+    /// A stream has no other response than its elements.
+    public typealias Response = Void
+
+    private var kept: [Element] = []
+    /// The elements that the delegate is notified of.
+    public private(set) var newElements: [Element] = []
+    // Of the load that begins.
+    private var reader: StreamBuffer<Element>?
+    // Of which load the elements are.
+    private var elementsLoad: RequestID?
+    private let observation = ChangeObservation()
+
+    /// The newest elements of the newest load, at most ``maxElements``; observable.
+    public var elements: [Element] {
+        observation.access()
+        return kept
+    }
+
+    // MARK: Hooks
+
+    /// How elements are read; by default, a `Data` is a part, a `String` a line, a ``ServerSentEvent`` an event, and any other
+    /// `Decodable` a line of JSON.
+    ///
+    /// A load of other elements fails with `invalidRequest`.
+    open var strategy: StreamStrategy<Element>? { .automatic }
+    /// The number of elements that ``elements`` keeps; 1,000 by default.
+    open var maxElements: Int { 1_000 }
+
+    /// Decodes nothing.
+    public var responseSerializer: ResponseSerializer<Void> { .constant(()) }
+
+    override func makeStream(of id: RequestID, _ method: HTTPMethod, for service: APIService) throws(APIError)
+        -> (any StreamHandler)?
+    {
+        guard let strategy else {
+            throw APIError(.invalidRequest, reason: "there is no strategy to read \(Element.self)")
+        }
+        if let reader {
+            return StreamSession(strategy, method: method, for: service) { await reader.put($0) }
+        }
+        let scope = ReloginScope.current
+        return StreamSession(strategy, method: method, for: service) { [weak self, proxy] elements in
+            await withCheckedContinuation { continuation in
+                proxy.deliver {
+                    if proxy.loads.contains(id) { ReloginScope.run(in: scope) { self?.receive(elements, of: id) } }
+                    continuation.resume()
+                }
+            }
+        }
+    }
+
+    private func receive(_ elements: [Element], of id: RequestID) {
+        newElements = elements
+        kept = elementsLoad == id ? kept + elements : elements
+        elementsLoad = id
+        if kept.count > maxElements { kept.removeFirst(kept.count - max(0, maxElements)) }
+        observation.recordChange()
+        delegate?.managerCallAPIDidReceiveElements(self)
+    }
+
+    override func didReset() {
+        (kept, newElements, elementsLoad) = ([], [], nil)
+        observation.recordChange()
+    }
+
+    /// A load that begins now has this reader instead of the delegate.
+    func read(into reader: StreamBuffer<Element>?) { self.reader = reader }
+}

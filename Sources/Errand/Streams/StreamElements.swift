@@ -1,0 +1,135 @@
+import Foundation
+
+/// The elements of a stream, one by one; for scripts.
+///
+/// Returned by `elements(params:)` of a ``StreamAPIRequest``. An iteration begins a load at its first element, and receives no more
+/// than are read. It ends when the response does, and throws the error of a load that fails. Leaving the iteration or cancelling its
+/// task cancels the load.
+public struct StreamElements<Element: Sendable>: AsyncSequence, Sendable {
+    /// Why the load failed.
+    public typealias Failure = APIError
+
+    let begin: @MainActor @Sendable (StreamBuffer<Element>) -> @Sendable () -> Void
+
+    /// Creates an iterator; nothing is loaded yet.
+    public func makeAsyncIterator() -> Iterator { Iterator(iteration: StreamIteration(begin: begin)) }
+
+    /// An iteration over the elements.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate let iteration: StreamIteration<Element>
+
+        /// Returns the next element; `nil` after the last one.
+        ///
+        /// - Throws: Why the load failed, after the elements that have arrived before; `cancelled` when it was cancelled.
+        public mutating func next() async throws(APIError) -> Element? { try await iteration.next() }
+    }
+}
+
+extension APIManager {
+    /// Returns the elements one by one; the delegate is notified neither of them nor of the ending.
+    ///
+    /// If ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load is running, the iteration waits for its ending, and has no
+    /// elements.
+    ///
+    /// - Parameter params: The parameters; see ``APIManager/loadData(params:indicator:message:)``.
+    /// - Returns: The elements; nothing is loaded yet. They retain the request until the load has ended.
+    public func elements<Element>(params: RequestParams = .source) -> StreamElements<Element>
+    where Self: StreamAPIRequest<Element> {
+        StreamElements { [self] buffer in
+            let request: StreamAPIRequest<Element> = self
+            request.read(into: buffer)
+            let id = begin(input: LoadInput(params), receiver: .caller)
+            request.read(into: nil)
+            wait(for: id) { buffer.finish($0.map { _ in }) }
+            return { [proxy] in proxy.cancelRequest(id) }
+        }
+    }
+}
+
+/// Cancels its load when it is released.
+private final class StreamIteration<Element: Sendable>: Sendable {
+    private let begin: @MainActor @Sendable (StreamBuffer<Element>) -> @Sendable () -> Void
+    private let buffer = StreamBuffer<Element>()
+    private let cancel = Lock<(@Sendable () -> Void)?>(nil)
+
+    init(begin: @escaping @MainActor @Sendable (StreamBuffer<Element>) -> @Sendable () -> Void) { self.begin = begin }
+
+    deinit {
+        buffer.finish(.failure(APIError(.cancelled)))
+        cancel.withLock { $0 }?()
+    }
+
+    func next() async throws(APIError) -> Element? {
+        if cancel.withLock({ $0 == nil }) {
+            guard !Task.isCancelled else { throw APIError(.cancelled) }
+            let cancelLoad = await begin(buffer)
+            cancel.withLock { $0 = cancelLoad }
+        }
+        return try await withTaskCancellationHandler {
+            await buffer.next()
+        } onCancel: {
+            cancel.withLock { $0 }?()
+        }.get()
+    }
+}
+
+/// The elements between a load and the iteration that reads them; those of one part of the response at a time.
+final class StreamBuffer<Element: Sendable>: Sendable {
+    private typealias Next = Result<Element?, APIError>
+
+    private struct State {
+        /// In reverse order.
+        var elements: [Element] = []
+        var end: Result<Void, APIError>?
+        var reader: CheckedContinuation<Result<Element?, APIError>, Never>?
+        var writer: CheckedContinuation<Void, Never>?
+    }
+
+    private let state = Lock(State())
+
+    /// Returns when all elements are read.
+    func put(_ elements: [Element]) async {
+        await withCheckedContinuation { writer in
+            let (reader, next) = state.withLock {
+                state -> (CheckedContinuation<Result<Element?, APIError>, Never>?, Element?) in
+                guard state.end == nil else { return (nil, nil) }
+                state.elements = elements.reversed()
+                let next = state.reader == nil ? nil : state.elements.popLast()
+                if !state.elements.isEmpty { state.writer = writer }
+                return (exchange(&state.reader, with: nil), next)
+            }
+            if let reader { reader.resume(returning: .success(next)) }
+            if state.withLock({ $0.writer == nil }) { writer.resume() }
+        }
+    }
+
+    func next() async -> Result<Element?, APIError> {
+        await withCheckedContinuation { reader in
+            let (next, writer) = state.withLock {
+                state -> (Result<Element?, APIError>?, CheckedContinuation<Void, Never>?) in
+                if let element = state.elements.popLast() {
+                    return (.success(element), state.elements.isEmpty ? exchange(&state.writer, with: nil) : nil)
+                }
+                if let end = state.end { return (end.map { nil }, nil) }
+                state.reader = reader
+                return (nil, nil)
+            }
+            writer?.resume()
+            if let next { reader.resume(returning: next) }
+        }
+    }
+
+    /// Only the first end counts.
+    func finish(_ end: Result<Void, APIError>) {
+        let (reader, writer) = state.withLock {
+            state -> (
+                CheckedContinuation<Result<Element?, APIError>, Never>?, CheckedContinuation<Void, Never>?
+            ) in
+            guard state.end == nil else { return (nil, nil) }
+            state.end = end
+            return (exchange(&state.reader, with: nil), exchange(&state.writer, with: nil))
+        }
+        reader?.resume(returning: end.map { nil })
+        writer?.resume()
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+
+/// Reads the elements of one load, over all of its connections, and delivers them.
+// `reader` is used by the one task that reads at a time, and where none does.
+final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable {
+    private struct Connection {
+        /// Whether the response of this connection, or of an earlier one, is the stream.
+        var (isOpen, hasOpened) = (false, false)
+        var hasEnded = false
+        /// Without an element in between.
+        var attempts = 0
+    }
+
+    private let strategy: StreamStrategy<Element>
+    private let mayReconnect: Bool
+    /// Returns when the elements are received.
+    private let deliver: @Sendable ([Element]) async -> Void
+    private var reader: any StreamReader<Element>
+    private let connection = Lock(Connection())
+
+    init(
+        _ strategy: StreamStrategy<Element>,
+        method: HTTPMethod,
+        for service: APIService,
+        deliver: @escaping @Sendable ([Element]) async -> Void
+    ) {
+        (self.strategy, self.deliver) = (strategy, deliver)
+        mayReconnect = strategy.kind == .events && strategy.reconnects && method == .get
+        reader = strategy.makeReader(service, strategy.elementBytes)
+    }
+
+    func conditions() -> HTTPHeaders {
+        connection.withLock { $0.isOpen = false }
+        guard strategy.kind == .events else { return [:] }
+        var headers: HTTPHeaders = ["Accept": "text/event-stream", "Cache-Control": "no-store"]
+        if !reader.lastEventID.isEmpty { headers["Last-Event-ID"] = reader.lastEventID }
+        return headers
+    }
+
+    func begin(status: Int, headers: HTTPHeaders) throws(TransportError) -> Bool {
+        guard (200..<300).contains(status), status != 204, status != 205 else {
+            connection.withLock { if status == 204 { $0.hasEnded = true } }
+            return false
+        }
+        if strategy.kind == .events, !headers.isEventStream {
+            connection.withLock { $0.hasEnded = true }
+            throw TransportError(.badResponse, "the response is no text/event-stream")
+        }
+        connection.withLock { ($0.isOpen, $0.hasOpened) = (true, true) }
+        return true
+    }
+
+    func receive(_ bytes: [UInt8]) async throws(APIError) {
+        try await deliverElements { reader, elements throws(APIError) in
+            try bytes.withUnsafeBytes { bytes in
+                Result { () throws(APIError) in try reader.read(bytes, into: &elements) }
+            }.get()
+        }
+    }
+
+    func finish(_ error: APIError?) async throws(APIError) {
+        guard error == nil, connection.withLock(\.isOpen) else { return }
+        try await deliverElements { reader, elements throws(APIError) in try reader.finish(into: &elements) }
+    }
+
+    private func deliverElements(
+        _ read: (inout any StreamReader<Element>, inout [Element]) throws(APIError) -> Void
+    ) async throws(APIError) {
+        var elements: [Element] = []
+        let result = Result { () throws(APIError) in try read(&reader, &elements) }
+        if !elements.isEmpty {
+            connection.withLock { $0.attempts = 0 }
+            await deliver(elements)
+        }
+        guard case .failure(let error) = result else { return }
+        connection.withLock { $0.hasEnded = true }
+        throw error
+    }
+
+    func nextStep(after error: APIError?) -> StreamStep {
+        let (connection, attempts) = connection.withLock { connection in
+            defer { connection.attempts += 1 }
+            return (connection, connection.attempts)
+        }
+        let mayContinue = mayReconnect && connection.hasOpened && !connection.hasEnded
+        guard error.map(\.isOfConnection) ?? connection.isOpen, mayContinue else {
+            // Elements would repeat if the request were sent again.
+            return connection.isOpen || error == nil || connection.hasEnded ? .end : .recover
+        }
+        reader.reconnect()
+        let base = reader.reconnectionTime ?? .seconds(3)
+        // In seconds, because multiplying a long `Duration` can overflow.
+        let longest = min(
+            base / .seconds(1) * Double(1 << min(attempts, 30)),
+            strategy.maxReconnectionDelay / .seconds(1)
+        )
+        // The first time, the server expects its own delay.
+        return .reconnect(
+            after: .seconds(attempts == 0 ? min(base / .seconds(1), longest) : longest * .random(in: 0...1))
+        )
+    }
+}
+
+extension APIError {
+    fileprivate var isOfConnection: Bool { [.transport, .noNetwork, .timeout].contains(type) }
+}
+
+extension HTTPHeaders {
+    /// By the type alone; parameters do not matter.
+    fileprivate var isEventStream: Bool {
+        let type = self["Content-Type"]?.split(separator: ";", omittingEmptySubsequences: false).first
+        return type?.trimmingCharacters(in: .whitespaces).lowercased() == "text/event-stream"
+    }
+}

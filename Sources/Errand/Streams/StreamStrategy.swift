@@ -1,0 +1,198 @@
+public import Foundation
+
+/// How the elements of a ``StreamAPIRequest`` are read from its response: bytes, lines, JSON lines or server-sent events.
+public struct StreamStrategy<Element: Sendable>: Sendable {
+    /// The size in bytes that a line or an event may have; 1 MiB by default.
+    ///
+    /// A larger one fails the load with `responseTooLarge`.
+    public var elementBytes = 1 << 20
+    /// The longest delay before a reconnection of an event stream; 30 s by default.
+    ///
+    /// The delay is random, up to a longest one that doubles with each attempt without an event ("full jitter"); at first that is
+    /// the time that the server has sent as `retry`, or 3 s.
+    public var maxReconnectionDelay: Duration = .seconds(30)
+    /// Whether an event stream connects again when its connection ends or is lost; true by default.
+    ///
+    /// Only a `GET` does; the other strategies never do.
+    public var reconnects = true
+
+    let kind: StreamKind
+    let makeReader: @Sendable (APIService, _ limit: Int) -> any StreamReader<Element>
+}
+
+enum StreamKind {
+    case bytes, events
+}
+
+/// Reads the elements of one load; used by one task at a time.
+protocol StreamReader<Element> {
+    associatedtype Element: Sendable
+
+    /// Server-sent events alone have them.
+    var lastEventID: String { get }
+    var reconnectionTime: Duration? { get }
+
+    /// Appends the elements before an error as well.
+    mutating func read(_ bytes: UnsafeRawBufferPointer, into elements: inout [Element]) throws(APIError)
+    /// At the end of a response that is complete.
+    mutating func finish(into elements: inout [Element]) throws(APIError)
+    mutating func reconnect()
+}
+
+extension StreamReader {
+    var lastEventID: String { "" }
+    var reconnectionTime: Duration? { nil }
+    mutating func finish(into elements: inout [Element]) throws(APIError) {}
+    mutating func reconnect() {}
+}
+
+extension StreamStrategy<Data> {
+    /// The bytes as they arrive; an element is a part of any size.
+    public static var bytes: Self { Self(kind: .bytes) { _, _ in ByteReader() } }
+}
+
+extension StreamStrategy<String> {
+    /// The lines of a text in UTF-8, without their ends: LF or CRLF.
+    public static var lines: Self {
+        Self(kind: .bytes) { _, limit in
+            LineReader(limit) { line, _ throws(APIError) in String(decoding: line, as: UTF8.self) }
+        }
+    }
+}
+
+extension StreamStrategy<ServerSentEvent> {
+    /// Server-sent events.
+    public static var events: Self { .events { $0 } }
+}
+
+extension StreamStrategy where Element: Decodable {
+    /// One JSON value in each line (NDJSON), decoded by the service's decoder; empty lines are skipped.
+    public static var jsonLines: Self {
+        Self(kind: .bytes) { service, limit in
+            LineReader(limit) { line, number throws(APIError) in
+                guard line.contains(where: { $0 > UInt8(ascii: " ") }) else { return nil }
+                return try service.element(Element.self, in: Data(line), "line \(number)")
+            }
+        }
+    }
+
+    /// Server-sent events whose data is JSON, decoded by the service's decoder.
+    ///
+    /// - Parameter names: The types of the events that are elements; others are ignored. `nil`, the default, is all types.
+    /// - Returns: The strategy.
+    public static func jsonEvents(named names: Set<String>? = nil) -> Self {
+        Self(kind: .events) { service, limit in
+            EventReader(limit) { event throws(APIError) in
+                guard names?.contains(event.event) != false else { return nil }
+                return try service.element(Element.self, in: Data(event.data.utf8), "the data of an event")
+            }
+        }
+    }
+}
+
+extension StreamStrategy {
+    /// Server-sent events, each made an element by a closure.
+    ///
+    /// - Parameter transform: Returns the element; `nil` ignores the event. Called once for each event, off the main actor. An error
+    ///   fails the load with `decoding`, unless it is an ``APIError``.
+    /// - Returns: The strategy.
+    public static func events(_ transform: @escaping @Sendable (ServerSentEvent) throws -> Element?) -> Self {
+        Self(kind: .events) { _, limit in
+            EventReader(limit) { event throws(APIError) in
+                do {
+                    return try transform(event)
+                } catch let error as APIError {
+                    throw error
+                } catch {
+                    throw APIError(.decoding, reason: "an event could not be read", underlying: error)
+                }
+            }
+        }
+    }
+
+    init(
+        kind: StreamKind,
+        _ makeReader: @escaping @Sendable (APIService, _ limit: Int) -> any StreamReader<Element>
+    ) {
+        (self.kind, self.makeReader) = (kind, makeReader)
+    }
+
+    /// That of the type of the elements; `nil` where there is none.
+    static var automatic: Self? {
+        switch Element.self {
+        case is Data.Type: StreamStrategy<Data>.bytes as? Self
+        case is String.Type: StreamStrategy<String>.lines as? Self
+        case is ServerSentEvent.Type: StreamStrategy<ServerSentEvent>.events as? Self
+        case let type as any (Decodable & Sendable).Type: jsonLines(of: type)
+        default: nil
+        }
+    }
+
+    private static func jsonLines<Value: Decodable & Sendable>(of type: Value.Type) -> Self? {
+        StreamStrategy<Value>.jsonLines as? Self
+    }
+}
+
+extension APIService {
+    /// The position, and not the content, is in the error.
+    fileprivate func element<Value: Decodable>(
+        _ type: Value.Type,
+        in data: Data,
+        _ position: String
+    ) throws(APIError) -> Value {
+        do {
+            return try (customDecoder ?? decoder).decode(Value.self, from: data)
+        } catch {
+            throw APIError(.decoding, reason: "\(position) is no \(Value.self)", underlying: error)
+        }
+    }
+}
+
+private struct ByteReader: StreamReader {
+    mutating func read(_ bytes: UnsafeRawBufferPointer, into elements: inout [Data]) { elements.append(Data(bytes)) }
+}
+
+private struct LineReader<Element: Sendable>: StreamReader {
+    private var splitter: LineSplitter
+    private let element: (UnsafeRawBufferPointer, _ number: Int) throws(APIError) -> Element?
+
+    init(_ limit: Int, _ element: @escaping (UnsafeRawBufferPointer, _ number: Int) throws(APIError) -> Element?) {
+        (splitter, self.element) = (LineSplitter(limit: limit), element)
+    }
+
+    mutating func read(_ bytes: UnsafeRawBufferPointer, into elements: inout [Element]) throws(APIError) {
+        try splitter.split(bytes) { line, number throws(APIError) in
+            if let element = try element(line, number) { elements.append(element) }
+        }
+    }
+
+    mutating func finish(into elements: inout [Element]) throws(APIError) {
+        try splitter.finish { line, number throws(APIError) in
+            if let element = try element(line, number) { elements.append(element) }
+        }
+    }
+}
+
+private struct EventReader<Element: Sendable>: StreamReader {
+    private var parser: ServerSentEventParser
+    private var events: [ServerSentEvent] = []
+    private let element: (ServerSentEvent) throws(APIError) -> Element?
+
+    init(_ limit: Int, _ element: @escaping (ServerSentEvent) throws(APIError) -> Element?) {
+        (parser, self.element) = (ServerSentEventParser(limit: limit), element)
+    }
+
+    var lastEventID: String { parser.lastEventID }
+    var reconnectionTime: Duration? { parser.reconnectionTime }
+
+    mutating func read(_ bytes: UnsafeRawBufferPointer, into elements: inout [Element]) throws(APIError) {
+        let result = Result { () throws(APIError) in try parser.parse(bytes, into: &events) }
+        defer { events.removeAll(keepingCapacity: events.count < 1_000) }
+        for event in events {
+            if let element = try element(event) { elements.append(element) }
+        }
+        try result.get()
+    }
+
+    mutating func reconnect() { parser.reconnect() }
+}

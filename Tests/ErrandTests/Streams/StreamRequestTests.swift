@@ -1,0 +1,400 @@
+import ErrandTesting
+import FixtureServer
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Errand
+@testable import ErrandTestSupport
+
+/// A stream whose hooks a test sets.
+@MainActor class SampleStream<Element: Sendable>: StreamAPIRequest<Element> {
+    var path = "/events"
+    var method = HTTPMethod.get
+    var customStrategy: StreamStrategy<Element>?
+    var limit = 1_000
+    var ownOptions = APIRequestOptions()
+    var ownTimeout: Duration?
+
+    required override init(
+        delegate: (any APIManagerCallbackDelegate)?,
+        paramSource: (any APIManagerParamSource)? = nil,
+        proxy: APIProxy?
+    ) {
+        super.init(delegate: delegate, paramSource: paramSource, proxy: proxy)
+    }
+
+    override var strategy: StreamStrategy<Element>? { customStrategy ?? super.strategy }
+    override var maxElements: Int { limit }
+    override var options: APIRequestOptions { ownOptions }
+    override var timeout: Duration? { ownTimeout }
+}
+
+final class EventStream: SampleStream<ServerSentEvent>, APIManager {}
+final class LineStream: SampleStream<String>, APIManager {}
+final class GoodsStream: SampleStream<Goods>, APIManager {}
+final class DataStream: SampleStream<Data>, APIManager {}
+final class OpaqueStream: SampleStream<Latch>, APIManager {}
+
+/// A screen that records batches of elements besides the endings.
+@MainActor private final class StreamScreen: APIManagerCallbackDelegate {
+    let screen = Screen()
+    var batches: [Int] = []
+    var onElements: (@MainActor (BaseAPIRequest) -> Void)?
+
+    func managerCallAPIDidReceiveElements(_ request: BaseAPIRequest) {
+        #expect(request.isLoading, "elements after the ending")
+        batches.append((request as? LineStream)?.newElements.count ?? 1)
+        onElements?(request)
+    }
+
+    func managerCallAPIDidSucceed(_ request: BaseAPIRequest) { screen.managerCallAPIDidSucceed(request) }
+    func managerCallAPIDidFail(_ request: BaseAPIRequest, with error: APIError) {
+        screen.managerCallAPIDidFail(request, with: error)
+    }
+    func managerCallAPIDidCancel(_ request: BaseAPIRequest) { screen.managerCallAPIDidCancel(request) }
+}
+
+extension HTTPResponse {
+    /// A response whose body a test writes; it ends with the continuation.
+    fileprivate static func open(
+        _ headers: HTTPHeaders = ["Content-Type": "text/event-stream"]
+    ) -> (HTTPResponse, AsyncThrowingStream<Data, any Error>.Continuation) {
+        let (stream, continuation) = AsyncThrowingStream<Data, any Error>.makeStream()
+        return (.stream(headers: headers) { stream }, continuation)
+    }
+}
+
+@MainActor
+@Suite("A request that streams", .limitedConcurrency, .hangLimit, .timeLimit(.minutes(10)))
+struct StreamRequestTests {
+    private let clock = ManualClock()
+    private let transport: ScriptedTransport
+    private let proxy: APIProxy
+    private let screen = StreamScreen()
+
+    init() {
+        transport = ScriptedTransport()
+        proxy = APIProxy(service: .sample(), transport: transport, clock: clock)
+    }
+
+    /// Responds to each request with the next of these.
+    private func respond(_ responses: [HTTPResponse]) {
+        let rest = Latched(responses)
+        transport.on(.get, "/events") { _ in try rest.next() }
+        transport.on(.post, "/events") { _ in try rest.next() }
+    }
+
+    /// Hands out elements one by one.
+    private final class Latched: Sendable {
+        private let rest: Lock<[HTTPResponse]>
+        init(_ responses: [HTTPResponse]) { rest = Lock(responses) }
+        func next() throws -> HTTPResponse {
+            try rest.withLock { rest in
+                guard !rest.isEmpty else { throw TransportError(.cannotConnect, "no more responses") }
+                return rest.removeFirst()
+            }
+        }
+    }
+
+    private static func events(_ text: String, status: Int = 200) -> HTTPResponse {
+        HTTPResponse(
+            status: status,
+            headers: ["Content-Type": "text/event-stream; charset=utf-8"],
+            body: Data(text.utf8)
+        )
+    }
+
+    private func make<Stream: SampleStream<Value>, Value>(_ type: Stream.Type) -> Stream {
+        Stream(delegate: screen, proxy: proxy)
+    }
+
+    // MARK: Elements
+
+    @Test func `A screen receives elements while they arrive, and then one ending`() async {
+        let (response, body) = HTTPResponse.open([:])
+        respond([response])
+        let request = make(LineStream.self)
+        request.loadData()
+        body.yield(Data("one\ntw".utf8))
+        await suspend(while: request.elements.isEmpty)
+        #expect(request.elements == ["one"])
+        #expect(request.isLoading)
+        body.yield(Data("o\nthree\nlast".utf8))
+        await suspend(while: request.elements.count < 3)
+        #expect(request.newElements == ["two", "three"])
+        body.finish()
+        #expect(await screen.screen.ending() == .success)
+        #expect(request.elements == ["one", "two", "three", "last"])
+        #expect(screen.batches == [1, 2, 1])
+        #expect(request.rawResponse?.status == 200)
+    }
+
+    @Test func `A script reads elements one by one, and receives no more than it reads`() async throws {
+        let (response, body) = HTTPResponse.open([:])
+        respond([response])
+        let request = make(DataStream.self)
+        let part = Data(count: ResponseStream.window)
+        for _ in 0..<8 { body.yield(part) }
+        body.finish()
+        var count = 0
+        for try await element in request.elements() { count += element.count }
+        #expect(count == 8 * part.count)
+        #expect(screen.screen.events.isEmpty)
+        #expect(proxy.activeRequests.isEmpty)
+    }
+
+    @Test func `A script that leaves its loop cancels the load`() async throws {
+        let (response, body) = HTTPResponse.open([:])
+        respond([response])
+        body.yield(Data("one\ntwo\n".utf8))
+        let request = make(LineStream.self)
+        for try await line in request.elements() {
+            #expect(line == "one")
+            break
+        }
+        await suspend(while: request.isLoading)
+        #expect(proxy.activeRequests.isEmpty)
+    }
+
+    @Test func `A cancelled task ends the iteration with cancelled`() async throws {
+        let (response, _) = HTTPResponse.open([:])
+        respond([response])
+        let request = make(LineStream.self)
+        let reading = Task { () -> APIErrorType? in
+            var elements = request.elements().makeAsyncIterator()
+            do throws(APIError) {
+                _ = try await elements.next()
+                return nil
+            } catch {
+                return error.type
+            }
+        }
+        await transport.waitForRequests()
+        reading.cancel()
+        #expect(await reading.value == .cancelled)
+        #expect(proxy.activeRequests.isEmpty)
+    }
+
+    @Test func `Lines of JSON are values, and one that is none fails after those before it`() async {
+        respond([
+            HTTPResponse(status: 200, body: Data("{\"id\":1,\"name\":\"a\"}\n\n{\"id\":2,\"name\":\"s3cret\"\n".utf8))
+        ])
+        let request = make(GoodsStream.self)
+        request.loadData()
+        #expect(await screen.screen.ending() == .failure(.decoding))
+        #expect(request.elements == [Goods(id: 1, name: "a")])
+        #expect(request.error?.reason == "line 3 is no Goods")
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func `Events are chosen by their type`() async {
+        let text = "event: price\ndata: {\"id\":1,\"name\":\"a\"}\n\nevent: ping\ndata: x\n\n"
+        respond([Self.events(text), Self.events("", status: 204)])
+        let request = make(GoodsStream.self)
+        request.customStrategy = .jsonEvents(named: ["price"])
+        request.customStrategy?.reconnects = false
+        request.loadData()
+        #expect(await screen.screen.ending() == .success)
+        #expect(request.elements == [Goods(id: 1, name: "a")])
+    }
+
+    @Test func `The newest elements are kept, and a reset removes them`() async {
+        respond([
+            HTTPResponse(status: 200, body: Data("1\n2\n3\n".utf8)), HTTPResponse(status: 200, body: Data("4\n".utf8)),
+        ])
+        let request = make(LineStream.self)
+        request.limit = 2
+        request.loadData()
+        #expect(await screen.screen.ending() == .success)
+        #expect(request.elements == ["2", "3"])
+        #expect(request.newElements == ["1", "2", "3"])
+        request.loadAgain()
+        #expect(await screen.screen.ending() == .success)
+        #expect(request.elements == ["4"])
+        request.reset()
+        #expect(request.elements.isEmpty)
+    }
+
+    @Test func `Elements without a strategy fail before anything is sent`() async {
+        let request = make(OpaqueStream.self)
+        request.loadData()
+        #expect(await screen.screen.ending() == .failure(.invalidRequest))
+        #expect(transport.requests.isEmpty)
+    }
+
+    // MARK: Endings
+
+    @Test func `After a cancel no element is delivered, wherever the load is`() async {
+        for cancelsInside in [true, false] {
+            let (response, body) = HTTPResponse.open([:])
+            respond([response])
+            let request = make(LineStream.self)
+            let screen = StreamScreen()
+            request.delegate = screen
+            if cancelsInside { screen.onElements = { $0.cancelAllRequests() } }
+            request.loadData()
+            body.yield(Data("one\n".utf8))
+            await suspend(while: screen.batches.isEmpty)
+            body.yield(Data("two\n".utf8))
+            if !cancelsInside { request.cancelAllRequests() }
+            body.yield(Data("three\n".utf8))
+            #expect(await screen.screen.ending() == .cancelled)
+            await sentinel(proxy)
+            #expect(screen.batches == [1])
+        }
+    }
+
+    @Test func `A stream that is lost fails after its elements, and is not sent again`() async {
+        let service = APIService.sample { $0.retryPolicy = RetryPolicy() }
+        let proxy = APIProxy(service: service, transport: transport, clock: clock)
+        let (response, body) = HTTPResponse.open([:])
+        respond([response])
+        let request = LineStream(delegate: screen, proxy: proxy)
+        request.loadData()
+        body.yield(Data("one\ntw".utf8))
+        body.finish(throwing: TransportError(.connectionLost, "cut"))
+        #expect(await screen.screen.ending() == .failure(.transport))
+        #expect(request.elements == ["one"])
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func `A refusal before the stream is retried, and its body is read as usual`() async {
+        let service = APIService.sample { service in
+            service.retryPolicy = RetryPolicy()
+            service.retryPolicy.baseDelay = .zero
+        }
+        let proxy = APIProxy(service: service, transport: transport, clock: clock)
+        let body = Data("one".utf8)
+        respond([
+            .status(503), HTTPResponse(status: 200, body: body), .json(#"{"errcode":77,"msg":"no"}"#, status: 400),
+        ])
+        let request = LineStream(delegate: screen, proxy: proxy)
+        request.loadData()
+        #expect(await screen.screen.ending() == .success)
+        #expect(request.elements == ["one"])
+        request.loadData()
+        #expect(await screen.screen.ending() == .failure(.http))
+        #expect(request.error?.code == 77)
+    }
+
+    @Test func `A silent stream ends with timeout, and its deadline ends it as well`() async {
+        let transport = ScriptedTransport(clock: clock)
+        let proxy = APIProxy(service: .sample(), transport: transport, clock: clock)
+        for isDeadline in [false, true] {
+            let (response, body) = HTTPResponse.open([:])
+            transport.on(.get, "/events") { _ in response }
+            let request = LineStream(delegate: screen, proxy: proxy)
+            if isDeadline { request.ownOptions.deadline = .seconds(20) } else { request.ownTimeout = .seconds(20) }
+            request.loadData()
+            body.yield(Data("one\n".utf8))
+            await suspend(while: request.elements.isEmpty)
+            await clock.waitForSleepers()
+            clock.advance(by: .seconds(20))
+            #expect(await screen.screen.ending() == .failure(.timeout))
+            request.reset()
+        }
+    }
+
+    // MARK: Event streams
+
+    @Test func `An event stream connects again with the last ID and the delay of the server`() async {
+        respond([
+            Self.events("retry: 5000\nid: 7\ndata: a\n\ndata: lost"), Self.events("data: b\n\n"), .status(204),
+        ])
+        let request = make(EventStream.self)
+        request.loadData()
+        for count in 1...2 {
+            await suspend(while: request.elements.count < count)
+            await clock.waitForSleepers()
+            clock.advance(by: .seconds(5))
+        }
+        #expect(await screen.screen.ending() == .success)
+        #expect(request.elements == [ServerSentEvent(data: "a", id: "7"), ServerSentEvent(data: "b", id: "7")])
+        let sent = transport.requests
+        #expect(sent.map { $0.headers["Last-Event-ID"] } == [nil, "7", "7"])
+        #expect(sent.allSatisfy { $0.headers["Accept"] == "text/event-stream" })
+        #expect(sent.allSatisfy { $0.headers["Cache-Control"] == "no-store" })
+    }
+
+    @Test func `Attempts without an event wait longer, up to the longest delay`() async {
+        respond([Self.events("data: a\n\n")])
+        let request = make(EventStream.self)
+        request.loadData()
+        await suspend(while: request.elements.isEmpty)
+        for attempt in 2...9 {
+            await clock.waitForSleepers()
+            // The longest delay by default.
+            clock.advance(by: .seconds(30))
+            await transport.waitForRequests(attempt)
+        }
+        request.cancelAllRequests()
+        #expect(await screen.screen.ending() == .cancelled)
+        #expect(proxy.queuedCount == 0)
+    }
+
+    @Test(arguments: ["status", "type", "post", "never", "first"])
+    func `Some endings of an event stream are final`(_ reason: String) async {
+        let request = make(EventStream.self)
+        var expected = RequestRecorder.Event.failure(.http)
+        switch reason {
+        case "status": respond([Self.events("data: a\n\n"), .status(403)])
+        case "type":
+            respond([Self.events("data: a\n\n"), HTTPResponse(status: 200, headers: ["Content-Type": "text/x-bogus"])])
+            expected = .failure(.transport)
+        case "post":
+            request.method = .post
+            respond([Self.events("data: a\n\n")])
+            expected = .success
+        case "never":
+            request.customStrategy = .events
+            request.customStrategy?.reconnects = false
+            respond([Self.events("data: a\n\n")])
+            expected = .success
+        default:
+            respond([])
+            expected = .failure(.transport)
+        }
+        request.loadData()
+        if ["status", "type"].contains(reason) {
+            await clock.waitForSleepers()
+            clock.advance(by: .seconds(3))
+        }
+        #expect(await screen.screen.ending() == expected)
+        #expect(request.elements.count == (reason == "first" ? 0 : 1))
+    }
+
+    @Test func `The content type of an event stream may have parameters, and no other`() async {
+        for (type, isAccepted) in [
+            ("text/event-stream;", true), ("Text/Event-Stream ; charset=windows-1252", true), ("x bogus", false),
+            ("", false),
+        ] {
+            respond([HTTPResponse(status: 200, headers: ["Content-Type": type], body: Data("data: a\n\n".utf8))])
+            let request = make(EventStream.self)
+            request.customStrategy = .events
+            request.customStrategy?.reconnects = false
+            request.loadData()
+            #expect(await screen.screen.ending() == (isAccepted ? .success : .failure(.transport)))
+            request.reset()
+        }
+    }
+
+    @Test func `An expired login is renewed before the stream, and is proven when it begins`() async throws {
+        let account = Account()
+        let (response, body) = HTTPResponse.open()
+        let isFirst = Lock(true)
+        transport.on(.get, "/events") { _ in
+            isFirst.withLock { exchange(&$0, with: false) } ? .status(401) : response
+        }
+        let service = APIService.sample { $0.reloginHandler = account }
+        let proxy = APIProxy(service: service, transport: transport, clock: clock)
+        let request = EventStream(delegate: screen, proxy: proxy)
+        request.loadData()
+        body.yield(Data("data: a\n\n".utf8))
+        await suspend(while: request.elements.isEmpty)
+        #expect(account.logins == 1)
+        #expect(service.login.current.isProven)
+        proxy.logout(from: service)
+        #expect(await screen.screen.ending() == .cancelled)
+    }
+}
