@@ -26,6 +26,7 @@ enum BenchServer {
             case "/hang": .hang
             case Goods.listPath: .json(bytes: Goods.page(Int(request.queryValue("page") ?? "") ?? 0))
             case "/bytes": .stream(.counting(Int64(request.query ?? "") ?? 0))
+            case EventStreams.path: EventStreams.response(request.queryValue("count"))
             default: taken
             }
         }

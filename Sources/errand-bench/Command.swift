@@ -19,6 +19,7 @@ import Foundation
         case .help: print(Command.usage)
         case .serve: try BenchServer.run()
         case .work(let row, let url): try await Worker(row: row, url: url).run()
+        case .resume(let arguments): try await Resuming.runClient(arguments)
         case .measure(let plan): try Report(try Conductor(plan).measure()).write(as: plan.format, plot: plan.plot)
         }
         return EXIT_SUCCESS
@@ -37,6 +38,8 @@ enum Command {
     case serve
     /// Executes the orders of one row; the bench starts a child process with this command.
     case work(Row, URL)
+    /// Downloads a file; the row of that name starts a child process with this command, and kills it.
+    case resume([String])
     /// Prints the usage.
     case help
 }
@@ -69,6 +72,8 @@ extension Command {
                        against an exact one
           adapters     CPU time to sign 2 KB (the slower of two ways) and to seal and open 2 KB, and of a load without and with
                        adapters that change nothing; 10,000 loads whose session key expires: one exchange, one replay each
+          events       server-sent events of 100 bytes: parsed, delivered to a delegate, and 1,000 streams that wait
+          resume       200 downloads of 256 MiB whose process is killed; and 1 GiB, beside a plain download
           monitors     CPU time of a load without monitors, and what each monitor adds; the events of 100,000 loads
 
           --json            one JSON object per row, then one per ratio
@@ -84,6 +89,7 @@ extension Command {
     init(_ arguments: [String]) throws(UsageError) {
         switch arguments.first {
         case "serve" where arguments.count == 1: self = .serve
+        case Resuming.command: self = .resume(Array(arguments.dropFirst()))
         case "work" where arguments.count == 3: self = try Self.work(arguments[1], arguments[2])
         default: self = arguments.contains { ["--help", "-h"].contains($0) } ? .help : .measure(try Plan(arguments))
         }

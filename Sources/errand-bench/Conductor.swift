@@ -52,6 +52,11 @@ final class Conductor {
         case .queue: order.requests = plan.isQuick ? 2_000 : 200_000
         case .load: order = Order(requests: plan.isQuick ? 10_000 : 1_000_000, concurrency: 64)
         case .json: order.bytes = plan.isQuick ? 200_000 : 10_000_000
+        case .events:
+            order = Order(requests: 1_000_000, concurrency: 1_000, bytes: 1 << 30)
+            if plan.isQuick { order = Order(requests: 10_000, concurrency: 20, bytes: 1 << 20) }
+        case .resume:
+            order = plan.isQuick ? Order(requests: 2, bytes: 8 << 20) : Order(requests: 200, bytes: 256 << 20)
         case .soak: order = Order(requests: plan.soakRequests, concurrency: 64)
         default: break
         }
@@ -139,6 +144,8 @@ struct Order: Codable {
         case .json: JSONCosts()
         case .adapters: AdapterCosts()
         case .monitors: MonitorCosts()
+        case .events: EventStreams(url: url)
+        case .resume: Resuming(url: url)
         case .paging: Paging(proxy: PageScript.goods())
         case .pagingSockets: try Paging(proxy: APIProxy(service: service, transport: Connections.transport()))
         }
@@ -187,6 +194,14 @@ final class Child {
         process.waitUntilExit()
     }
 
+    var isRunning: Bool { process.isRunning }
+
+    /// Ends the process at once, and waits until it has ended.
+    func kill() {
+        Foundation.kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+    }
+
     /// Writes a line to the process.
     func send(_ line: Data) throws {
         try input.fileHandleForWriting.write(contentsOf: line + Data("\n".utf8))
@@ -212,6 +227,8 @@ final class Child {
         throw BenchFailure("the bench needs child processes: run it on macOS or Linux")
     }
 
+    var isRunning: Bool { false }
+    func kill() {}
     func send(_ line: Data) throws {}
     func readLine() throws -> Data { Data() }
 }

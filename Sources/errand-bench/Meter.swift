@@ -61,6 +61,14 @@ enum Field: String, CaseIterable, Codable, CodingKeyRepresentable {
     case cancelled
     case coreUse = "core_percent"
     case dedupMemory = "dedup_rss_mb"
+    case cpuPerEvent = "us_per_event"
+    case openStreams = "open_streams"
+    case memoryPerStream = "kb_per_stream"
+    case kills
+    case identical
+    case resent = "resent_mb_max"
+    case plainTime = "plain_s"
+    case resumableTime = "resumable_s"
     case descriptors
     case descriptorsGrowth = "descriptors_growth"
     case failures
@@ -97,6 +105,9 @@ struct Meter {
     /// The CPU time of all threads, user and system, in seconds.
     var cpuSeconds: Double { Self.cpuSeconds - cpu }
 
+    /// By how much the peak of the memory is above its start.
+    var peakGrowth: Double { Memory.peak - memory }
+
     /// Returns the fields of a row with this many requests.
     func measurement(of requests: Int) -> Measurement {
         [
@@ -107,7 +118,7 @@ struct Meter {
 
     /// Returns the fields of one file, whose growth is that of the peak.
     func measurement(ofBytes bytes: Int) -> Measurement {
-        measurement(of: 1).merging([.memoryGrowth: Memory.peak - memory, .byteRate: Double(bytes) / seconds]) { $1 }
+        measurement(of: 1).merging([.memoryGrowth: peakGrowth, .byteRate: Double(bytes) / seconds]) { $1 }
     }
 
     private static var cpuSeconds: Double {

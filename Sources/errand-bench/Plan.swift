@@ -87,6 +87,8 @@ enum Row: String, CaseIterable {
     case json
     case adapters
     case monitors
+    case events
+    case resume
 
     /// The rows that this platform can measure: bare libcurl on Linux only.
     static let measurable: [Row] = {

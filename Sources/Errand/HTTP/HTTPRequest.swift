@@ -133,14 +133,6 @@ public struct HTTPRequest: Sendable {
         return true
     }
 
-    var expectsLargeBody: Bool {
-        switch destination {
-        case .memory: false
-        case .file: true
-        case .stream(let sink): sink.receiver.expectsLargeBody
-        }
-    }
-
     var isValidated: Bool { contents.isValidated }
 
     /// So that `validate()` returns at once until method, URL, headers or body change; an invalid request is not reported here.

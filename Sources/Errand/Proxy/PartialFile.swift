@@ -163,8 +163,9 @@ extension PartialFile: HTTPBodyReceiver {
                 try state.file?.descriptor.truncate(to: 0)
                 (state.record, state.offset, state.start, state.synced) = (record, 0, 0, 0)
             }
+            // Before the bytes, which are of no use without.
+            if record.isResumable { try record.write(names) }
         }
-        sync()
     }
 
     func receive(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
@@ -207,10 +208,8 @@ extension PartialFile: HTTPBodyReceiver {
         guard isFirst else { return }
         queue.async { [self] in
             let former = state.withLock(\.self)
-            var record = former.record
-            record.synced = former.offset
             let isWritten = (try? former.file?.descriptor.synchronize()) != nil
-            if isWritten, record.isResumable { try? record.write(names) }
+            if isWritten, former.record.isResumable { try? former.record.write(names, synced: former.offset) }
             let ready = state.withLock { state in
                 state.isSyncing = false
                 if isWritten { state.synced = former.offset }

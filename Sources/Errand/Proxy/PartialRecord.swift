@@ -50,12 +50,22 @@ struct PartialRecord: Codable, Sendable {
         return (record, stored == record.length ? stored - 1 : stored)
     }
 
-    func write(_ names: PartialNames) throws(SystemError) {
+    /// `synced` is the number of bytes that are on the disk; without, nothing waits for the disk.
+    func write(_ names: PartialNames, synced: Int64? = nil) throws(SystemError) {
         var record = self
-        record.boot = Self.currentBoot
+        (record.boot, record.synced) = (Self.currentBoot, synced ?? 0)
         guard let bytes = try? JSONEncoder().encode(record) else { return }
         let path = names.record.path
-        try AtomicFile.replace(path, with: Array(bytes), temporary: path + "-tmp", folder: names.folder)
+        let temporary = path + "-tmp"
+        // A killed process may have left it, and no other one writes it.
+        unlink(temporary)
+        try AtomicFile.replace(
+            path,
+            with: Array(bytes),
+            temporary: temporary,
+            folder: names.folder,
+            synchronizes: synced != nil
+        )
     }
 
     /// A range is one of the bytes as they are, without a content coding (RFC 9110 sections 13.1.5 and 14.2).

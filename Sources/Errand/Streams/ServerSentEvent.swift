@@ -21,7 +21,7 @@ extension ServerSentEvent: RedactedDescription {
 }
 
 /// Parses an event stream part by part, wherever it is cut (WHATWG HTML section 9.2.6).
-struct ServerSentEventParser {
+package struct ServerSentEventParser {
     private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
     private static let (lineFeed, carriageReturn) = (UInt8(ascii: "\n"), UInt8(ascii: "\r"))
 
@@ -41,7 +41,7 @@ struct ServerSentEventParser {
     /// The line feed that may follow ends the same line.
     private var endsWithCarriageReturn = false
 
-    init(limit: Int) { self.limit = limit }
+    package init(limit: Int) { self.limit = limit }
 
     /// For a new connection: an event that is not complete is discarded.
     mutating func reconnect() {
@@ -53,7 +53,7 @@ struct ServerSentEventParser {
         // An event without an ID has that of the one before.
     }
 
-    mutating func parse(_ bytes: UnsafeRawBufferPointer, into events: inout [ServerSentEvent]) throws(APIError) {
+    package mutating func parse(_ bytes: UnsafeRawBufferPointer, into events: inout [ServerSentEvent]) throws(APIError) {
         var rest = bytes
         skipMark(&rest)
         if endsWithCarriageReturn, let first = rest.first {

@@ -30,6 +30,13 @@
 ) -> Int32 { fatalError() }
 @discardableResult public func link(_: UnsafePointer<CChar>!, _: UnsafePointer<CChar>!) -> Int32 { fatalError() }
 @discardableResult public func access(_: UnsafePointer<CChar>!, _: Int32) -> Int32 { fatalError() }
+@discardableResult public func sysctlbyname(
+    _: UnsafePointer<CChar>!,
+    _: UnsafeMutableRawPointer!,
+    _: UnsafeMutablePointer<Int>!,
+    _: UnsafeMutableRawPointer!,
+    _: Int
+) -> Int32 { fatalError() }
 @discardableResult public func flock(_: Int32, _: Int32) -> Int32 { fatalError() }
 @discardableResult public func fcntl(_: Int32, _: Int32) -> Int32 { fatalError() }
 @discardableResult public func fcntl(_: Int32, _: Int32, _: Int32) -> Int32 { fatalError() }

@@ -55,6 +55,14 @@ struct BenchTests {
         expect(rows["load"], ["loads": 10_000])
     }
 
+    @Test func `The rows of transfers report the expected counts`() async throws {
+        let rows = try await rows("events", "resume", "--quick")
+        expect(rows["events"], ["open_streams": 20])
+        #expect(number(rows["events"]?["us_per_event"]).map { $0 > 0 } == true)
+        expect(rows["resume"], ["kills": 2, "identical": 2])
+        #expect(number(rows["resume"]?["resent_mb_max"]).map { $0 <= 1 } == true)
+    }
+
     @Test(.fault(37), .fault(69), .enabled(if: CookieProbe.runsSlowTests, "ERRAND_SLOW_TESTS is not 1"))
     func `The rows of races at full size stay within their times`() async throws {
         let rows = try await rows("relogin", "queue")

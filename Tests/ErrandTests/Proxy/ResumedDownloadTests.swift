@@ -329,18 +329,16 @@ struct ResumedDownloadTests {
         let (part, record) = (try Data(contentsOf: paths[0]), try Data(contentsOf: paths[1]))
         let request = try request()
         for index in record.indices {
-            for damage in 0..<3 {
-                var damaged = record
-                switch damage {
-                case 0: damaged[index] ^= 1
-                case 1: damaged.remove(at: index)
-                default: damaged = damaged[..<index]
-                }
-                try part.write(to: paths[0])
-                try damaged.write(to: paths[1])
-                #expect(await outcome(request) == nil)
-                try expectComplete()
+            var damaged = record
+            switch index % 3 {
+            case 0: damaged[index] ^= 1
+            case 1: damaged.remove(at: index)
+            default: damaged = damaged[..<index]
             }
+            try part.write(to: paths[0])
+            try damaged.write(to: paths[1])
+            #expect(await outcome(request) == nil)
+            try expectComplete()
         }
     }
 

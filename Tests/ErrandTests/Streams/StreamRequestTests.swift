@@ -17,7 +17,7 @@ import Testing
     var ownTimeout: Duration?
 
     required override init(
-        delegate: (any APIManagerCallbackDelegate)?,
+        delegate: (any APIManagerCallbackDelegate)? = nil,
         paramSource: (any APIManagerParamSource)? = nil,
         proxy: APIProxy?
     ) {

@@ -18,10 +18,8 @@ final class CurlHandle {
     private let sockets: CurlSockets?
     /// Whether the target depends on the connection, which may lead to a proxy server.
     private var awaitsTarget = false
-    /// Whether it reads much at a time, with which a large download takes a tenth less CPU time (`download` of the benchmark).
-    let isLarge: Bool
+    let buffer: Buffer
     private static let errorCapacity = 256
-    private static let largeBufferBytes = 256 << 10
     /// How long an exchange waits for a connection that another one opens, and the next one after that, in nanoseconds.
     ///
     /// A server that accepts and never responds would otherwise delay every exchange until the connect timeout. Twice the
@@ -29,13 +27,13 @@ final class CurlHandle {
     private static let connectionDelay: Int64 = 500_000_000
 
     /// Sets what all exchanges share; throws when this libcurl rejects a setting of the configuration.
-    init(_ settings: CurlSettings, sockets: CurlSockets? = nil, isLarge: Bool = false) throws(TransportError) {
+    init(_ settings: CurlSettings, sockets: CurlSockets? = nil, buffer: Buffer = .standard) throws(TransportError) {
         guard let easy = CurlEasy() else { throw TransportError(.cannotConnect, "libcurl has no memory") }
         self.easy = easy
-        (self.settings, self.sockets, self.isLarge) = (settings, sockets, isLarge)
+        (self.settings, self.sockets, self.buffer) = (settings, sockets, buffer)
         errorText = .allocate(capacity: Self.errorCapacity)
         errorText.initialize(repeating: 0, count: Self.errorCapacity)
-        if isLarge { easy.set(.bufferSize, to: Self.largeBufferBytes) }
+        if buffer != .standard { easy.set(.bufferSize, to: buffer.rawValue) }
         easy.set(.errorBuffer, to: UnsafeRawPointer(errorText))
         connection = .allocate(capacity: 1)
         connection.initialize(to: CurlConnecting(sockets))
@@ -46,6 +44,24 @@ final class CurlHandle {
         if supportsPrereq, settings.configuration.proxy.isPossible { easy.limitTunnel(connection) }
         try easy.apply(settings)
         easy.setCallbackContext(UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
+    }
+
+    /// The size in bytes of what libcurl reads at a time, which a transfer keeps while it waits.
+    enum Buffer: Int {
+        /// Of streams, of which many may be open (`kb_per_stream` of `events`).
+        case small = 8_192
+        /// That of libcurl.
+        case standard = 16_384
+        /// With which a large download takes a tenth less CPU time (`download`).
+        case large = 262_144
+
+        init(for request: HTTPRequest) {
+            switch request.destination {
+            case .memory: self = .standard
+            case .file: self = .large
+            case .stream(let sink): self = sink.receiver.expectsLargeBody ? .large : .small
+            }
+        }
     }
 
     deinit {

@@ -20,9 +20,8 @@ final class CurlLoop: @unchecked Sendable {
     private let multi: CurlMulti
     private let settings: CurlSettings
     private var hosts: [String: CurlHost] = [:]
-    private var idle: [CurlHandle] = []
-    /// Those with a large buffer: libcurl may not resize one that it has.
-    private var idleLarge: [CurlHandle] = []
+    /// By the size of their buffer, because libcurl may not resize one that it has.
+    private var idle: [CurlHandle.Buffer: [CurlHandle]] = [:]
     private var running: [CurlExchange] = []
     private var ended: [CurlExchange] = []
     /// Their name lookups have not ended.
@@ -134,17 +133,14 @@ final class CurlLoop: @unchecked Sendable {
     private func start(_ exchange: CurlExchange) {
         guard case .new = exchange.stage else { return ended.append(exchange) }
         do throws(TransportError) {
-            let isLarge = exchange.request.expectsLargeBody
-            let last = isLarge ? idleLarge.last : idle.last
-            let handle =
-                if let last { last } else {
-                    try CurlHandle(settings, sockets: sockets, isLarge: isLarge)
-                }
+            let buffer = CurlHandle.Buffer(for: exchange.request)
+            let last = idle[buffer]?.last
+            let handle = if let last { last } else { try CurlHandle(settings, sockets: sockets, buffer: buffer) }
             exchange.host = host(of: exchange.url.origin)
             exchange.begin(in: turn, of: self)
             try handle.begin(exchange)
             // Not before: a handle stays idle when the exchange cannot begin.
-            _ = isLarge ? idleLarge.popLast() : idle.popLast()
+            _ = idle[buffer]?.popLast()
             awaitsSent = awaitsSent || exchange.request.observer != nil
             exchange.stage = .running(handle)
             exchange.index = running.count
@@ -247,8 +243,7 @@ final class CurlLoop: @unchecked Sendable {
         exchange.measure(on: handle)
         multi.remove(handle.easy)
         handle.end()
-        guard handle.isReusable(after: exchange) else { return stopRunning(exchange) }
-        if handle.isLarge { idleLarge.append(handle) } else { idle.append(handle) }
+        if handle.isReusable(after: exchange) { idle[handle.buffer, default: []].append(handle) }
         stopRunning(exchange)
     }
 
@@ -287,7 +282,7 @@ final class CurlLoop: @unchecked Sendable {
         // Breaks the cycle between the turn and its exchanges.
         _ = turn.takePostponed()
         abandoned.forEach { multi.remove($0.easy) }
-        (idle, idleLarge, abandoned) = ([], [], [])
+        (idle, abandoned) = ([:], [])
         multi.free()
     }
 }

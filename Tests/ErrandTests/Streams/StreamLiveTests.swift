@@ -1,0 +1,120 @@
+import ErrandTesting
+import FixtureServer
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Errand
+@testable import ErrandTestSupport
+
+@MainActor
+@Suite("A request that streams over a socket", .limitedConcurrency, .hangLimit, .timeLimit(.minutes(10)))
+struct StreamLiveTests {
+    private let screen = Screen()
+
+    private func proxy(_ server: FixtureServer, _ kind: TransportKind) throws -> APIProxy {
+        APIProxy(service: .sample { $0.baseURL = server.baseURL }, transport: try kind.make())
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `An event stream whose connection the server drops continues with the last ID`(_ kind: TransportKind)
+        async throws
+    {
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+        let server = try FixtureServer.start { request in
+            switch request.header("Last-Event-ID") {
+            case nil: .script(.write(head), .write("retry: 1\nid: 1\ndata: a\n\ndata: lost"), .close)
+            case "1": .script(.write(head), .write("id: 2\ndata: b\n\n"), .close)
+            default: .status(204)
+            }
+        }
+        let request = EventStream(delegate: screen, proxy: try proxy(server, kind))
+        request.loadData()
+        #expect(await screen.ending() == .success)
+        #expect(request.elements.map(\.data) == ["a", "b"])
+        #expect(server.requests.map { $0.header("Last-Event-ID") } == [nil, "1", "2"])
+    }
+
+    @Test(arguments: TransportKind.allCases) func `A stream sends a body`(_ kind: TransportKind) async throws {
+        let server = try FixtureServer.start { _ in
+            .chunked(
+                ["data: Er\n\ndata:", " rand\n\n"].map { Array($0.utf8) },
+                headers: ["Content-Type": "text/event-stream"]
+            )
+        }
+        let request = EventStream(proxy: try proxy(server, kind))
+        request.method = .post
+        var text = ""
+        for try await event in request.elements(params: ["prompt": "name"]) { text += event.data }
+        #expect(text == "Errand")
+        #expect(try await server.takeRequest().body == Array(#"{"prompt":"name"}"#.utf8))
+    }
+
+    #if os(Linux)
+    @Test func `A script that reads slowly slows the server down`() async throws {
+        let length: Int64 = 64 << 20
+        let isSent = Gate()
+        let server = try FixtureServer.start { request in
+            guard request.path == "/events" else { return .text("other") }
+            let head = "HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\n"
+            return .script(.write(head), .stream(.counting(length), 0..<length), .open(isSent))
+        }
+        let proxy = try proxy(server, .curl)
+        var count: Int64 = 0
+        for try await part in DataStream(proxy: proxy).elements() {
+            if count == 0 {
+                // As many exchanges as would read all of it.
+                for _ in 0..<50 { _ = try await proxy.send(HTTPRequest(.get, server.url("/other"))) }
+                #expect(!isSent.isOpen)
+            }
+            #expect(part.indices.allSatisfy { part[$0] == UInt8(truncatingIfNeeded: count + Int64($0)) })
+            count += Int64(part.count)
+            #expect(part.count < ResponseStream.window + 65_536)
+        }
+        #expect(count == length)
+    }
+    #endif
+
+    @Test(arguments: TransportKind.allCases)
+    func `Streams that are cancelled at random instants end once, and no element follows`(_ kind: TransportKind)
+        async throws
+    {
+        let server = try FixtureServer.start { _ in
+            .chunked((0..<50).map { Array("\($0)\n".utf8) })
+        }
+        let proxy = try proxy(server, kind)
+        var random = SplitMix(seed: 77)
+        var requests: [LineStream] = []
+        let endings = EndingCounter()
+        for number in 0..<300 {
+            let request = LineStream(delegate: endings, proxy: proxy)
+            requests.append(request)
+            let id = request.loadData()
+            for _ in 0..<Int.random(in: 0..<60, using: &random) { await Task.yield() }
+            if number % 3 > 0 { proxy.cancelRequest(id) }
+        }
+        await suspend(while: endings.count < requests.count)
+        await sentinel(proxy)
+        #expect(endings.endings.values.allSatisfy { $0 == 1 })
+        #expect(endings.late == 0)
+        #expect(endings.endings.count == 300)
+        for request in requests where request.isSuccess { #expect(request.elements == (0..<50).map(String.init)) }
+        #expect(proxy.activeRequests.isEmpty)
+    }
+
+    /// Counts the endings of each load, and the elements after one.
+    private final class EndingCounter: APIManagerCallbackDelegate {
+        var endings: [RequestID: Int] = [:]
+        var late = 0
+        var count: Int { endings.values.reduce(0, +) }
+
+        func managerCallAPIDidReceiveElements(_ request: BaseAPIRequest) { if !request.isLoading { late += 1 } }
+        func managerCallAPIDidSucceed(_ request: BaseAPIRequest) { end(request) }
+        func managerCallAPIDidFail(_ request: BaseAPIRequest, with error: APIError) { end(request) }
+        func managerCallAPIDidCancel(_ request: BaseAPIRequest) { end(request) }
+
+        private func end(_ request: BaseAPIRequest) {
+            if let id = request.newestEnding { endings[id, default: 0] += 1 }
+        }
+    }
+}
