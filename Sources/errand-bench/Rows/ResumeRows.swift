@@ -35,7 +35,7 @@ import Foundation
             .kills: Double(order.requests), .identical: Double(identical), .resent: Double(mostResent),
         ]
         for resumes in [false, true] {
-            let (time, growth) = try await download(file, resumes: resumes)
+            let (time, growth) = try await download(file, bytes: 4 * order.bytes, resumes: resumes)
             result[resumes ? .resumableTime : .plainTime] = time
             if resumes { result[.memoryGrowth] = growth }
         }
@@ -74,11 +74,11 @@ import Foundation
         }
     }
 
-    private func download(_ file: URL, resumes: Bool) async throws -> (seconds: Double, growth: Double) {
+    private func download(_ file: URL, bytes: Int, resumes: Bool) async throws -> (seconds: Double, growth: Double) {
         guard var parts = URLComponents(url: url.appending(path: "bytes"), resolvingAgainstBaseURL: false) else {
             throw BenchFailure("no URL")
         }
-        parts.query = String(1 << 30)
+        parts.query = String(bytes)
         guard let target = parts.url else { throw BenchFailure("no URL") }
         var times: [Double] = []
         let before = Memory.now

@@ -57,7 +57,9 @@ struct TooManyRequestsTests {
             while !Task.isCancelled {
                 await clock.waitForSleepers()
                 // One sleeper is the pause.
-                await suspend(while: proxy.queuedCount + clock.sleepers <= proxy.activeRequests.count)
+                await suspend(
+                    while: !Task.isCancelled && proxy.queuedCount + clock.sleepers <= proxy.activeRequests.count
+                )
                 clock.advance(by: .seconds(1))
             }
         }

@@ -86,18 +86,18 @@ struct StreamLiveTests {
         var random = SplitMix(seed: 77)
         var requests: [LineStream] = []
         let endings = EndingCounter()
-        for number in 0..<300 {
+        for number in 0..<150 {
             let request = LineStream(delegate: endings, proxy: proxy)
             requests.append(request)
             let id = request.loadData()
-            for _ in 0..<Int.random(in: 0..<60, using: &random) { await Task.yield() }
+            for _ in 0..<Int.random(in: 0..<30, using: &random) { await Task.yield() }
             if number % 3 > 0 { proxy.cancelRequest(id) }
         }
         await suspend(while: endings.count < requests.count)
         await sentinel(proxy)
         #expect(endings.endings.values.allSatisfy { $0 == 1 })
         #expect(endings.late == 0)
-        #expect(endings.endings.count == 300)
+        #expect(endings.endings.count == 150)
         for request in requests where request.isSuccess { #expect(request.elements == (0..<50).map(String.init)) }
         #expect(proxy.activeRequests.isEmpty)
     }
