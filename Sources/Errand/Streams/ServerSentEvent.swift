@@ -53,7 +53,8 @@ package struct ServerSentEventParser {
         // An event without an ID has that of the one before.
     }
 
-    package mutating func parse(_ bytes: UnsafeRawBufferPointer, into events: inout [ServerSentEvent]) throws(APIError) {
+    package mutating func parse(_ bytes: UnsafeRawBufferPointer, into events: inout [ServerSentEvent]) throws(APIError)
+    {
         var rest = bytes
         skipMark(&rest)
         if endsWithCarriageReturn, let first = rest.first {
