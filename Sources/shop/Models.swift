@@ -99,3 +99,9 @@ struct Receipt: Decodable, Sendable {
     let amount: String
     let receipt: String
 }
+
+/// A station on the way of an order.
+struct Station: Codable, Sendable {
+    let number: Int
+    let text: String
+}

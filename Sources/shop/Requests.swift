@@ -127,6 +127,36 @@ final class InvoiceRequest: BaseAPIRequest, APIManager {
     override var options: APIRequestOptions { APIRequestOptions(reportsProgress: true) }
 }
 
+/// Downloads the invoice of an order to a file, and continues where an earlier download has stopped.
+final class InvoiceFileRequest: BaseAPIRequest, APIManager {
+    typealias Response = DownloadedFile
+    let path = "/invoices/{order}.pdf"
+    let method = HTTPMethod.get
+    private let file: URL
+
+    init(to file: URL, delegate: any APIManagerCallbackDelegate, proxy: APIProxy) {
+        self.file = file
+        super.init(delegate: delegate, proxy: proxy)
+    }
+
+    override var options: APIRequestOptions { APIRequestOptions(reportsProgress: true, resumesDownload: true) }
+    override var destination: HTTPRequest.Destination { .file(file) }
+}
+
+/// Receives where an order is, as events.
+final class OrderWayRequest: StreamAPIRequest<Station>, APIManager {
+    let path = "/orders/{order}/way"
+    let method = HTTPMethod.get
+    override var strategy: StreamStrategy<Station>? { .jsonEvents(named: ["station"]) }
+}
+
+/// Asks the shop's assistant, whose response arrives in parts.
+final class AssistantRequest: StreamAPIRequest<String>, APIManager {
+    let path = "/assistant"
+    let method = HTTPMethod.post
+    override var strategy: StreamStrategy<String>? { .events { $0.data } }
+}
+
 /// Loads the stock of an article from the partners' service, which accepts only signed requests.
 final class StockRequest: BaseAPIRequest, APIManager {
     typealias Response = Stock

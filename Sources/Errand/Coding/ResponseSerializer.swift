@@ -125,7 +125,7 @@ extension ResponseSerializer {
         switch (source, destination) {
         case (.file, .memory):
             return .file(FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID().uuidString)"))
-        case (.memory, .file):
+        case (.memory, .file), (.memory, .folder):
             let reason = "the body is written to a file, from which \(Value.self) is not decoded: use DownloadedFile"
             throw APIError(.invalidRequest, reason: reason)
         default:

@@ -55,10 +55,13 @@ final class Exchange {
             switch first.destination {
             case .memory: return try await response(progress)
             case .stream: return try await streamedResponse(progress)
-            case .file(let target):
-                if resumes { return try await resumedResponse(in: target, accepting: statuses, progress) }
-                let file = try stage(target)
+            case .file, .folder:
+                if resumes, case .file(let target) = first.destination {
+                    return try await resumedResponse(in: target, accepting: statuses, progress)
+                }
+                let file = try stage(first.destination)
                 let response = try await response(progress)
+                file.setName(from: response)
                 trace = nil
                 return try store(response, in: file, isStored: response.file == file.url, accepting: statuses)
             }
@@ -191,9 +194,16 @@ final class Exchange {
         return try store(response, in: file, isStored: isStreamed, accepting: statuses)
     }
 
-    @inline(never) private func stage(_ target: URL) throws(TransportError) -> StagedFile {
+    @inline(never) private func stage(
+        _ destination: HTTPRequest.Destination
+    ) throws(TransportError) -> StagedFile {
         guard let id else { throw TransportError(.invalidRequest, "loads that write a file share no exchange") }
-        let file = try StagedFile(for: target)
+        let file: StagedFile
+        switch destination {
+        case .file(let target): file = try StagedFile(for: target)
+        case .folder(let folder): file = try StagedFile(in: folder)
+        default: throw TransportError(.invalidRequest, "the destination is no file")
+        }
         // In the table before it is on the disk, so that a cancel in between prevents it.
         guard proxy.loads.setFile(file, of: id), try file.make() else {
             throw TransportError(.cancelled, "cancelled before it was sent")

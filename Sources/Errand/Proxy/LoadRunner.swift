@@ -227,6 +227,8 @@ final class LoadRunner<Value: Sendable> {
         let stream = ResponseStream(for: handler) { [call] in
             // Not at the end, which may be hours later.
             if let login, call.renewsLogin { call.service.login.didSucceed(with: login) }
+        } didFail: { [proxy, id = call.id] in
+            proxy.loads[id]?.stopWork()
         }
         request.destination = .stream(HTTPBodySink(stream))
         let exchange = makeExchange(request)

@@ -88,7 +88,7 @@ final class PartialFile: LoadFile {
             rename(names.file.path, target.path) == 0 ? nil : SystemError.last("rename")
         }
         // With the file, also of a process that is killed in between: a record without its file means nothing.
-        if error == nil { location.didMove() }
+        if error == nil { location.didMove(to: target) }
         discard(isRefused: error == nil)
         if let error { throw TransportError(cannotWrite: target, error) }
     }

@@ -38,11 +38,16 @@ final class ResponseStream: HTTPBodyReceiver {
 
     private let handler: any StreamHandler
     private let didBegin: @Sendable () -> Void
+    private let didFail: @Sendable () -> Void
     private let state = Lock(State())
 
-    /// `didBegin` is called when the response is the stream.
-    init(for handler: any StreamHandler, didBegin: @escaping @Sendable () -> Void) {
-        (self.handler, self.didBegin) = (handler, didBegin)
+    /// `didBegin` is called when the response is the stream, `didFail` when the handler cannot read it.
+    init(
+        for handler: any StreamHandler,
+        didBegin: @escaping @Sendable () -> Void,
+        didFail: @escaping @Sendable () -> Void
+    ) {
+        (self.handler, self.didBegin, self.didFail) = (handler, didBegin, didFail)
     }
 
     func begin(status: Int, headers: HTTPHeaders) throws(TransportError) -> Bool {
@@ -78,6 +83,8 @@ final class ResponseStream: HTTPBodyReceiver {
                 try await handler.receive(bytes)
             } catch {
                 close(with: error)
+                // The server may send nothing more.
+                didFail()
             }
         }
     }

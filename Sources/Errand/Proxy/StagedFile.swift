@@ -30,26 +30,41 @@ final class StagedFile: LoadFile {
     let url: URL
     let location: FileLocation
     private let folder: String
+    /// The name that a file in a folder of the app is given, which is known with the response; `nil` for a file with a name.
+    private let name: Lock<String?>
     // Held while the folder is made or removed, so that it is never made once it was removed.
     private let state = Lock(State.new)
 
     /// Makes nothing.
-    init(for target: URL) throws(TransportError) {
+    convenience init(for target: URL) throws(TransportError) {
         let name = target.lastPathComponent
         guard target.isFileURL, !["", "/", ".", ".."].contains(name) else {
             throw TransportError(.invalidRequest, "the destination is not the URL of a file")
         }
-        let parent = target.deletingLastPathComponent()
+        self.init(target, in: target.deletingLastPathComponent(), named: nil)
+    }
+
+    /// For a file whose name ``setName(from:)`` chooses.
+    convenience init(in folder: URL) throws(TransportError) {
+        guard folder.isFileURL else {
+            throw TransportError(.invalidRequest, "the destination is not the URL of a folder")
+        }
+        let name = SafeFilename.unnamed
+        self.init(folder.appendingPathComponent(name, isDirectory: false), in: folder, named: name)
+    }
+
+    private init(_ target: URL, in parent: URL, named name: String?) {
+        self.name = Lock(name)
         let folder = parent.appendingPathComponent(".\(UUID().uuidString).download", isDirectory: true)
         self.target = target
         self.folder = folder.path
-        url = folder.appendingPathComponent(name, isDirectory: false)
+        url = folder.appendingPathComponent(target.lastPathComponent, isDirectory: false)
         location = FileLocation(url, target: target)
     }
 
     /// Returns `false` if the folder was removed already.
     func make() throws(TransportError) -> Bool {
-        try checkTarget()
+        if name.withLock({ $0 == nil }) { try checkTarget() }
         let (isMade, error) = state.withLock { state -> (Bool, SystemError?) in
             guard case .new = state else { return (false, nil) }
             guard mkdir(folder, 0o700) == 0 else { return (false, .last("mkdir")) }
@@ -71,17 +86,54 @@ final class StagedFile: LoadFile {
         }
     }
 
+    /// Does nothing for a file that has its name already.
+    func setName(from response: APIResponse) {
+        name.withLock { name in
+            guard name != nil else { return }
+            name = SafeFilename.name(header: response.headers["Content-Disposition"], url: response.url)
+        }
+    }
+
     func commit() throws(TransportError) {
-        let error = freeingBlocksLater(target) {
-            state.withLock { state -> SystemError? in
-                let error = rename(url.path, target.path) == 0 ? nil : SystemError.last("rename")
+        let result = freeingBlocksLater(target) {
+            state.withLock { state in
+                let result = Result { () throws(SystemError) in try move() }
                 removeFolder()
                 state = .removed
-                return error
+                return result
             }
         }
-        if let error { throw TransportError(cannotWrite: target, error) }
-        location.didMove()
+        do throws(SystemError) { location.didMove(to: try result.get()) } catch {
+            throw TransportError(cannotWrite: target, error)
+        }
+    }
+
+    /// Returns where the file is; one that was named by a server replaces none.
+    private func move() throws(SystemError) -> URL {
+        guard let name = name.withLock(\.self) else {
+            guard rename(url.path, target.path) == 0 else { throw .last("rename") }
+            return target
+        }
+        let (stem, dotted) = SafeFilename.split(name)
+        let parent = target.deletingLastPathComponent()
+        var number = 0
+        while true {
+            number += 1
+            let file = parent.appendingPathComponent(
+                number == 1 ? name : "\(stem) \(number)\(dotted)",
+                isDirectory: false
+            )
+            // Takes the name, for which another download may look at the same time.
+            let descriptor = open(file.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+            if descriptor < 0, errno == EEXIST { continue }
+            guard descriptor >= 0 else { throw .last("open") }
+            close(descriptor)
+            guard rename(url.path, file.path) == 0 else {
+                defer { unlink(file.path) }
+                throw .last("rename")
+            }
+            return file
+        }
     }
 
     func willDiscard() {}

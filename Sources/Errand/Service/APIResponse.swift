@@ -145,15 +145,13 @@ extension APIResponse: RedactedDescription {
 ///
 /// It is beside its target until the load succeeds, which moves it.
 final class FileLocation: Sendable {
-    let target: URL
-    private let current: Lock<URL>
+    private let state: Lock<(url: URL, target: URL)>
 
-    init(_ url: URL, target: URL? = nil) {
-        self.target = target ?? url
-        current = Lock(url)
-    }
+    init(_ url: URL, target: URL? = nil) { state = Lock((url, target ?? url)) }
 
-    var url: URL { current.withLock(\.self) }
+    var url: URL { state.withLock(\.url) }
+    /// Where the file will be; not known before it is moved there if the load chooses its name.
+    var target: URL { state.withLock(\.target) }
 
-    func didMove() { current.withLock { $0 = target } }
+    func didMove(to target: URL) { state.withLock { $0 = (target, target) } }
 }

@@ -7,7 +7,7 @@ import Observation
 ///
 /// - ``APIManagerCallbackDelegate/managerCallAPIDidReceiveElements(_:)`` is called for those that are ready together, which are in
 ///   ``newElements``;
-/// - ``elements(params:)`` returns them one by one, and receives no more than are read.
+/// - ``APIManager/elements(params:)`` returns them one by one, and receives no more than are read.
 ///
 /// While the app does not take elements, at most 256 KiB of the response are kept and the server has to wait; the request's `timeout`
 /// does not run then. A comment or an empty line of the server restarts the timeout.

@@ -75,13 +75,13 @@ private final class StreamIteration<Element: Sendable>: Sendable {
 
 /// The elements between a load and the iteration that reads them; those of one part of the response at a time.
 final class StreamBuffer<Element: Sendable>: Sendable {
-    private typealias Next = Result<Element?, APIError>
+    private typealias Reader = CheckedContinuation<Result<Element?, APIError>, Never>
 
     private struct State {
         /// In reverse order.
         var elements: [Element] = []
         var end: Result<Void, APIError>?
-        var reader: CheckedContinuation<Result<Element?, APIError>, Never>?
+        var reader: Reader?
         var writer: CheckedContinuation<Void, Never>?
     }
 
@@ -90,16 +90,15 @@ final class StreamBuffer<Element: Sendable>: Sendable {
     /// Returns when all elements are read.
     func put(_ elements: [Element]) async {
         await withCheckedContinuation { writer in
-            let (reader, next) = state.withLock {
-                state -> (CheckedContinuation<Result<Element?, APIError>, Never>?, Element?) in
-                guard state.end == nil else { return (nil, nil) }
+            let (reader, next, isWaiting) = state.withLock { state -> (Reader?, Element?, Bool) in
+                guard state.end == nil else { return (nil, nil, false) }
                 state.elements = elements.reversed()
                 let next = state.reader == nil ? nil : state.elements.popLast()
                 if !state.elements.isEmpty { state.writer = writer }
-                return (exchange(&state.reader, with: nil), next)
+                return (exchange(&state.reader, with: nil), next, !state.elements.isEmpty)
             }
-            if let reader { reader.resume(returning: .success(next)) }
-            if state.withLock({ $0.writer == nil }) { writer.resume() }
+            reader?.resume(returning: .success(next))
+            if !isWaiting { writer.resume() }
         }
     }
 
@@ -123,7 +122,7 @@ final class StreamBuffer<Element: Sendable>: Sendable {
     func finish(_ end: Result<Void, APIError>) {
         let (reader, writer) = state.withLock {
             state -> (
-                CheckedContinuation<Result<Element?, APIError>, Never>?, CheckedContinuation<Void, Never>?
+                Reader?, CheckedContinuation<Void, Never>?
             ) in
             guard state.end == nil else { return (nil, nil) }
             state.end = end

@@ -78,17 +78,15 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
     }
 
     func nextStep(after error: APIError?) -> StreamStep {
-        let (connection, attempts) = connection.withLock { connection in
-            defer { connection.attempts += 1 }
-            return (connection, connection.attempts)
-        }
+        let connection = connection.withLock(\.self)
         let mayContinue = mayReconnect && connection.hasOpened && !connection.hasEnded
         guard error.map(\.isOfConnection) ?? connection.isOpen, mayContinue else {
             // Elements would repeat if the request were sent again.
             return connection.isOpen || error == nil || connection.hasEnded ? .end : .recover
         }
+        self.connection.withLock { $0.attempts += 1 }
         reader.reconnect()
-        let base = reader.reconnectionTime ?? .seconds(3)
+        let (base, attempts) = (reader.reconnectionTime ?? .seconds(3), connection.attempts)
         // In seconds, because multiplying a long `Duration` can overflow.
         let longest = min(
             base / .seconds(1) * Double(1 << min(attempts, 30)),

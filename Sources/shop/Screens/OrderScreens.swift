@@ -75,3 +75,65 @@ final class InvoiceScreen: Screen, APIManagerParamSource, APIManagerCallbackDele
 
     func managerCallAPIDidFail(_ request: BaseAPIRequest, with error: APIError) { show(error) }
 }
+
+/// The invoice of an order as a file, whose download the customer pauses.
+final class InvoiceFileScreen: Screen, APIManagerCallbackDelegate {
+    private static let bytesPerSecond = 4 << 20
+
+    let file: URL
+    private lazy var invoice = InvoiceFileRequest(to: file, delegate: self, proxy: app.proxy)
+    private lazy var bar = ProgressBar(app.terminal, unit: "bytes")
+    private let order: Int
+    /// How much there is when the customer pauses.
+    private var pause: Int64?
+
+    private(set) var progress: [TransferProgress] = []
+
+    init(_ app: App, order: Int, file: URL) {
+        (self.order, self.file) = (order, file)
+        super.init(app)
+    }
+
+    func appear(pausingAfter bytes: Int64) {
+        pause = bytes
+        invoice.loadData(params: ["order": order, "rate": Self.bytesPerSecond])
+    }
+
+    func tapContinue() {
+        (pause, progress) = (nil, [])
+        invoice.loadAgain()
+    }
+
+    func managerCallAPI(_ request: BaseAPIRequest, didMake progress: TransferProgress) {
+        self.progress.append(progress)
+        bar.show(progress)
+        if let pause, progress.completedBytes >= pause { invoice.cancelAllRequests() }
+    }
+
+    func managerCallAPIDidCancel(_ request: BaseAPIRequest) { showCancelled() }
+
+    func managerCallAPIDidSucceed(_ request: BaseAPIRequest) {
+        bar.finish(progress.last)
+        var table = Table(.right("Invoice of"), .left("File"), .right("Status"))
+        table.add("\(order)", invoice.response?.url.lastPathComponent ?? "", "\(request.rawResponse?.status ?? 0)")
+        show(table)
+    }
+
+    func managerCallAPIDidFail(_ request: BaseAPIRequest, with error: APIError) { show(error) }
+}
+
+/// Where an order is, shown while its events arrive.
+final class OrderWayScreen: Screen, APIManagerCallbackDelegate {
+    private lazy var way = OrderWayRequest(delegate: self, proxy: app.proxy)
+
+    var stations: [Int] { way.elements.map(\.number) }
+
+    func appear(order: Int) { way.loadData(params: ["order": order]) }
+
+    func managerCallAPIDidReceiveElements(_ request: BaseAPIRequest) {
+        for station in way.newElements { app.terminal.write("   \(station.number): \(station.text.printable)") }
+    }
+
+    func managerCallAPIDidSucceed(_ request: BaseAPIRequest) { show("The order has arrived.") }
+    func managerCallAPIDidFail(_ request: BaseAPIRequest, with error: APIError) { show(error) }
+}

@@ -80,4 +80,44 @@ extension Walk {
         try expect(screen.progress.count > 1, "the progress was not seen on its way")
         try screen.progress.expectWhole(atLeast: file.count)
     }
+
+    /// Pauses the download of an invoice half way, and continues it: the rest alone is sent.
+    func continueInvoice() async throws {
+        let screen = InvoiceFileScreen(app, order: 202_600_136, file: folder.file("invoice.pdf"))
+        screen.appear(pausingAfter: 1 << 19)
+        guard case .cancelled = try await screen.update() else { throw StepFailure("the screen heard no cancel") }
+        await app.wire.settle()
+        guard let stored = DownloadedFile.partialBytes(of: screen.file) else { throw StepFailure("nothing was kept") }
+        try expect(stored >= 1 << 19 && stored < 1 << 20, "\(stored) bytes were kept")
+        screen.tapContinue()
+        try await screen.content()
+        let file = try Data(contentsOf: screen.file)
+        try expect(file.count == 1 << 20, "the invoice has \(file.count) bytes")
+        try expect(file.suffix(6) == Data("%%EOF\n".utf8), "the invoice does not end as PDF files do")
+        try expect(app.wire.exchanges.map(\.status) == [nil, 206], "the rest was not requested")
+        try expect(screen.progress.allSatisfy { $0.completedBytes > stored }, "the progress began again")
+        try expect(DownloadedFile.partialBytes(of: screen.file) == nil, "a part was left")
+    }
+
+    /// Follows an order by events; the connection is lost once, and no event with it.
+    func followOrder() async throws {
+        let screen = OrderWayScreen(app)
+        screen.appear(order: 202_600_136)
+        try await screen.content()
+        try expect(screen.stations == [1, 2, 3], "the stations were \(screen.stations)")
+        try expect(app.wire.exchanges.map(\.status) == [200, 200, 204], "the stream was not requested again")
+    }
+
+    /// Shows a text while it grows.
+    func askAssistant() async throws {
+        var (text, lines) = ("", 0)
+        for try await part in AssistantRequest(proxy: app.proxy).elements(params: ["text": "When does it arrive?"]) {
+            text += part
+            lines += 1
+            app.terminal.write("   \(text.printable)")
+        }
+        try expect(text == "It ships today, and arrives on Friday.", "the text was \(text)")
+        try expect(lines == 7, "the text arrived in \(lines) parts")
+        await app.wire.settle()
+    }
 }

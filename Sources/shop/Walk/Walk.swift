@@ -28,6 +28,9 @@ import Foundation
             ("Errors and a timeout", meetTroubles),
             ("Signed requests, a copy, and a wrong clock", signRequests),
             ("Sealed payments, whose key expires", sealPayments),
+            ("An invoice, paused and continued", continueInvoice),
+            ("An order on its way, as events", followOrder),
+            ("A text that grows", askAssistant),
             ("A new process, still signed in", startAgain),
             ("Sign out", signOut),
         ]

@@ -188,6 +188,17 @@ struct StreamRequestTests {
         #expect(transport.requests.count == 1)
     }
 
+    @Test func `A line that cannot be read fails the load at once, also when nothing follows`() async {
+        let (response, body) = HTTPResponse.open([:])
+        respond([response])
+        let request = make(GoodsStream.self)
+        request.loadData()
+        body.yield(Data("{\"id\":1,\"name\":\"a\"}\nnone\n".utf8))
+        #expect(await screen.screen.ending() == .failure(.decoding))
+        #expect(request.elements.count == 1)
+        #expect(request.error?.reason == "line 2 is no Goods")
+    }
+
     @Test func `Events are chosen by their type`() async {
         let text = "event: price\ndata: {\"id\":1,\"name\":\"a\"}\n\nevent: ping\ndata: x\n\n"
         respond([Self.events(text), Self.events("", status: 204)])

@@ -59,6 +59,7 @@ enum SharedData: String {
     case linkHeader = "link-header"
     case jsonTestSuite = "jsontestsuite"
     case eventSource = "eventsource-wpt"
+    case contentDisposition = "content-disposition"
     case curlQuoting = "curl-quoting"
     case octokit = "octokit-fixtures"
 

@@ -57,7 +57,7 @@ final class CurlHandle {
 
         init(for request: HTTPRequest) {
             switch request.destination {
-            case .memory: self = .standard
+            case .memory, .folder: self = .standard
             case .file: self = .large
             case .stream(let sink): self = sink.receiver.expectsLargeBody ? .large : .small
             }

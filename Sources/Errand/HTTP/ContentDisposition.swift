@@ -1,0 +1,129 @@
+import Foundation
+
+/// The name of a file in a response (RFC 6266), read as leniently as browsers do.
+enum ContentDisposition {
+    /// The value of `filename*` where it can be decoded (RFC 8187), else that of `filename`; it may be any text.
+    static func filename(in header: String) -> String? {
+        var (plain, extended) = (String?.none, String?.none)
+        var rest = header.drop { $0 != ";" }
+        while let parameter = nextParameter(&rest) {
+            switch parameter.name.lowercased() {
+            case "filename": plain = plain ?? parameter.value
+            case "filename*": extended = extended ?? (parameter.isQuoted ? "" : parameter.value)
+            default: break
+            }
+        }
+        return extended.flatMap(decoded) ?? plain
+    }
+
+    /// `rest` begins with a semicolon, or is empty.
+    private static func nextParameter(_ rest: inout Substring) -> (name: String, value: String, isQuoted: Bool)? {
+        while rest.first == ";" {
+            rest = rest.dropFirst()
+            let name = rest.prefix { $0 != "=" && $0 != ";" }
+            rest = rest[name.endIndex...]
+            // A parameter without a value.
+            guard rest.first == "=" else { continue }
+            rest = rest.dropFirst().drop { $0 == " " || $0 == "\t" }
+            let isQuoted = rest.first == "\""
+            let value =
+                isQuoted ? quoted(&rest) : String(rest.prefix { $0 != ";" }).trimmingCharacters(in: .whitespaces)
+            rest = rest.drop { $0 != ";" }
+            if let value { return (name.trimmingCharacters(in: .whitespaces), value, isQuoted) }
+        }
+        return nil
+    }
+
+    /// Returns `nil` without a closing quote.
+    private static func quoted(_ rest: inout Substring) -> String? {
+        var value = ""
+        rest = rest.dropFirst()
+        while let character = rest.popFirst() {
+            switch character {
+            case "\"": return value
+            case "\\": if let escaped = rest.popFirst() { value.append(escaped) }
+            default: value.append(character)
+            }
+        }
+        return nil
+    }
+
+    private static func decoded(_ value: String) -> String? {
+        let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3 else { return nil }
+        var (bytes, rest) = ([UInt8](), parts[2].utf8[...])
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            let digits = rest.prefix(2)
+            guard digits.count == 2, digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }) else { return nil }
+            bytes.append(UInt8(String(decoding: digits, as: UTF8.self), radix: 16) ?? 0)
+            rest = rest.dropFirst(2)
+        }
+        return switch parts[0].lowercased() {
+        case "utf-8", "utf8": String(validating: bytes, as: UTF8.self)
+        case "iso-8859-1": String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+        default: nil
+        }
+    }
+}
+
+/// The name of a file that a server or a URL has chosen, made safe.
+enum SafeFilename {
+    static let unnamed = "download"
+    /// So that " 2" and so on may be added.
+    private static let longestName = 240
+    private static let longestExtension = 32
+    /// On Windows, to which a file may be sent.
+    private static let devices: Set<String> = {
+        let numbered = (0...9).flatMap { ["COM\($0)", "LPT\($0)"] }
+        return Set(["CON", "PRN", "AUX", "NUL"] + numbered)
+    }()
+
+    /// The name that `header` has, else that of the last segment of `url`, else "download": one component of a path, neither hidden
+    /// nor reserved, without control characters.
+    static func name(header: String?, url: URL) -> String {
+        header.flatMap(ContentDisposition.filename).flatMap(safe) ?? safe(url.lastPathComponent) ?? unnamed
+    }
+
+    static func safe(_ text: String) -> String? {
+        let component =
+            text.unicodeScalars.split(omittingEmptySubsequences: false) { $0 == "/" || $0 == "\\" }.last ?? []
+        var name = String(String.UnicodeScalarView(component.filter(isVisible)))
+        name = trimmed(shortened(String(name.drop { $0 == "." || $0 == " " })))
+        guard !name.isEmpty else { return nil }
+        return devices.contains(name.prefix { $0 != "." }.uppercased()) ? "_" + name : name
+    }
+
+    private static func trimmed(_ name: String) -> String {
+        String(String.UnicodeScalarView(name.unicodeScalars.reversed().drop { $0 == "." || $0 == " " }.reversed()))
+    }
+
+    private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        // Some of the format characters change the order of the others, so that an extension seems to be another one.
+        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: false
+        default: true
+        }
+    }
+
+    /// Keeps the extension.
+    private static func shortened(_ name: String) -> String {
+        guard name.utf8.count > longestName else { return name }
+        let (_, dotted) = split(name)
+        let ending = dotted.utf8.count <= longestExtension ? dotted : ""
+        // A character may be longer than a name.
+        var stem = name.unicodeScalars.dropLast(ending.unicodeScalars.count)
+        var count = name.utf8.count
+        while count > longestName, let last = stem.popLast() { count -= UTF8.width(last) }
+        return String(stem) + ending
+    }
+
+    /// Returns the name and its extension with the dot, which may be empty.
+    static func split(_ name: String) -> (stem: String, dotted: String) {
+        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return (name, "") }
+        return (String(name[..<dot]), String(name[dot...]))
+    }
+}
