@@ -30,16 +30,16 @@ extension DownloadedFile {
     public static func partialBytes(of destination: URL) -> Int64? {
         guard let names = try? PartialNames(of: destination) else { return nil }
         var status = stat()
-        guard lstat(names.file.path, &status) == 0, status.st_size > 0 else { return nil }
-        return Int64(status.st_size)
+        guard lstat(names.file.path, &status) == 0 else { return nil }
+        let (record, offset) = PartialRecord.read(names, of: status, for: nil)
+        return record.isResumable && offset > 0 ? offset : nil
     }
 
     /// Removes what a load with ``APIRequestOptions/resumesDownload`` has stored of a file that is not complete.
     ///
-    /// Does nothing while a load writes it. Parts that no load has continued for a week are removed by the next load in their folder.
+    /// Does nothing while a load writes it; for one that was cancelled, it is removed when the load has left it. Parts that no load has continued for a week are removed by the next load in their folder.
     public static func removePartialFile(of destination: URL) {
-        guard let names = try? PartialNames(of: destination), !LockedFile.isLocked(names.file.path) else { return }
-        names.remove()
+        try? PartialNames(of: destination).removeIfUnused()
     }
 }
 

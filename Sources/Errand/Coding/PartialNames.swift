@@ -1,11 +1,17 @@
 import Foundation
 import Synchronization
 
-/// The files of a ``PartialFile``, and who has them.
+/// The files of a download that a later load continues, and who has them.
 struct PartialNames: Sendable {
     /// A load that has the files, or asks for them.
     final class Holder: Sendable {
         let isLeaving = Atomic(false)
+        private let isRemoved = Atomic(false)
+        /// Whether the app has removed the files while the load was leaving them.
+        var mustRemove: Bool { isRemoved.load(ordering: .acquiring) }
+
+        fileprivate func remove() { isRemoved.store(true, ordering: .releasing) }
+
         fileprivate let waiters = Lock<[CheckedContinuation<Void, Never>]?>([])
     }
 
@@ -80,18 +86,35 @@ struct PartialNames: Sendable {
 
     func removeRecord() { unlink(record.path) }
 
+    /// Removes the files unless a load has them; those that it is leaving are removed then.
+    func removeIfUnused() {
+        let holder = Self.holders.withLock { $0[file.path] }
+        if let holder { return holder.isLeaving.load(ordering: .acquiring) ? holder.remove() : () }
+        // Locked until they are removed.
+        if let unused = LockedFile(unused: file.path) { withExtendedLifetime(unused) { remove() } }
+    }
+
     /// Removes what no load has continued for a week, and what other versions have left, unless a process has it open.
     func removeExpired() {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        for name in names where name.hasPrefix(".") && name.contains(".errand-part") {
-            let path = "\(folder)/\(name)"
+        for name in names {
+            guard let match = name.wholeMatch(of: /\..+\.errand-part(\d+)(\.json(?:-tmp)?)?/) else { continue }
+            let part = "\(folder)/\(name.dropLast(match.2?.count ?? 0))"
+            guard part != file.path else { continue }
+            // A record is as old as its file.
+            let age = min(Self.age(of: part), Self.age(of: "\(folder)/\(name)"))
+            guard age > Self.maxAge || match.1 != "1" else { continue }
             var status = stat()
-            guard path != file.path, path != record.path, lstat(path, &status) == 0 else { continue }
-            let age = Date().timeIntervalSince1970 - TimeInterval(status.modificationTime.tv_sec)
-            let isCurrent = name.hasSuffix(Self.fileEnding) || name.contains(Self.recordEnding)
-            guard age > Self.maxAge || !isCurrent, !LockedFile.isLocked(path) else { continue }
-            unlink(path)
+            let unused = LockedFile(unused: part)
+            guard unused != nil || lstat(part, &status) != 0 else { continue }
+            withExtendedLifetime(unused) { _ = unlink("\(folder)/\(name)") }
         }
+    }
+
+    private static func age(of path: String) -> TimeInterval {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return .infinity }
+        return Date().timeIntervalSince1970 - TimeInterval(status.modificationTime.tv_sec)
     }
 
     func reporting<Result: ~Copyable>(_ body: () throws(SystemError) -> Result) throws(TransportError) -> Result {
@@ -125,10 +148,11 @@ final class LockedFile: Sendable {
     /// Before it is closed, because a call may still use it.
     func unlock() { flock(descriptor.number, LOCK_UN) }
 
-    static func isLocked(_ path: String) -> Bool {
-        guard let descriptor = try? FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {
-            return false
-        }
-        return flock(descriptor.number, LOCK_EX | LOCK_NB) != 0
+    /// `nil` if there is no such file, or a process has it.
+    init?(unused path: String) {
+        guard let descriptor = try? FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
+            flock(descriptor.number, LOCK_EX | LOCK_NB) == 0
+        else { return nil }
+        self.descriptor = descriptor
     }
 }

@@ -83,7 +83,9 @@ final class Exchange {
     ) async throws(TransportError) -> APIResponse {
         let response = try await response(progress)
         guard !isStreamed else { return response }
-        guard let receiver = try first.receiver(status: response.status, headers: response.headers) else {
+        // It has ended for the monitors.
+        trace = nil
+        guard let receiver = try current.receiver(status: response.status, headers: response.headers) else {
             return response
         }
         isStreamed = true

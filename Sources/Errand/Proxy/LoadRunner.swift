@@ -238,10 +238,13 @@ final class LoadRunner<Value: Sendable> {
         } catch {
             if error.type == .cancelled { stream.close() }
             try await stream.drained()
+            // A transport that has not ended must deliver nothing more.
+            stream.close()
             try await handler.finish(error)
             throw error
         }
         try await stream.drained()
+        stream.close()
         try await handler.finish(nil)
         return (response, exchange.isMultiplexed)
     }
@@ -257,6 +260,8 @@ final class LoadRunner<Value: Sendable> {
         case .reconnect(let delay):
             leavePlace()
             guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
+            // Its relogins and retries are those of one connection.
+            recovery = LoadRecovery(call, in: proxy)
             call.trace?.willWait(for: .retry, limit: delay)
             do { try await proxy.clock.sleep(for: delay) } catch { throw APIError(.cancelled) }
             beginTry()

@@ -19,8 +19,7 @@ final class PartialFile: LoadFile {
         var mustStartAgain = false
         var synced: Int64 = 0
         var isSyncing = false
-        var isEnding = false
-        var isRemoved = false
+        var (isRemoved, isCommitted) = (false, false)
         var ready: (@Sendable () -> Void)?
     }
 
@@ -50,17 +49,20 @@ final class PartialFile: LoadFile {
             names.removeExpired()
             let file = try LockedFile(names)
             let (record, offset) = try names.reporting { () throws(SystemError) in
-                let (record, offset) = PartialRecord.read(names, of: try file.descriptor.status(), key: key)
+                let (record, offset) = PartialRecord.read(names, of: try file.descriptor.status(), for: key)
                 try file.descriptor.truncate(to: offset)
                 return (record, offset)
             }
             let isEnding = state.withLock { state in
-                guard !state.isEnding else { return true }
+                guard !self.isEnding else { return true }
                 (state.record, state.offset, state.synced) = (record, offset, offset)
                 (state.isContinuing, state.file) = (offset > 0, file)
                 return false
             }
-            guard !isEnding else { throw TransportError(.cancelled, "cancelled before it was sent") }
+            guard !isEnding else {
+                if offset == 0 { names.remove() }
+                throw TransportError(.cancelled, "cancelled before it was sent")
+            }
             return record.conditions(from: offset)
         } catch {
             names.leave(holder)
@@ -70,10 +72,10 @@ final class PartialFile: LoadFile {
 
     // MARK: The end
 
-    func willDiscard() {
-        state.withLock { $0.isEnding = true }
-        holder.isLeaving.store(true, ordering: .releasing)
-    }
+    /// Without the lock, which is held while the disk is written to.
+    private var isEnding: Bool { holder.isLeaving.load(ordering: .acquiring) }
+
+    func willDiscard() { holder.isLeaving.store(true, ordering: .releasing) }
 
     func discard(isRefused: Bool) {
         willDiscard()
@@ -87,9 +89,11 @@ final class PartialFile: LoadFile {
         let error = freeingBlocksLater(target) { [names, target] in
             rename(names.file.path, target.path) == 0 ? nil : SystemError.last("rename")
         }
-        // With the file, also of a process that is killed in between: a record without its file means nothing.
-        if error == nil { location.didMove(to: target) }
-        discard(isRefused: error == nil)
+        if error == nil {
+            location.didMove(to: target)
+            state.withLock { $0.isCommitted = true }
+        }
+        discard(isRefused: false)
         if let error { throw TransportError(cannotWrite: target, error) }
     }
 
@@ -117,7 +121,12 @@ final class PartialFile: LoadFile {
         }
         former.ready?()
         guard let file = former.file else { return }
-        if former.isRemoved || former.offset == 0 || !former.record.isResumable { names.remove() }
+        if former.isCommitted {
+            // Another process may have a file of that name already.
+            names.removeRecord()
+        } else if former.isRemoved || holder.mustRemove || former.offset == 0 || !former.record.isResumable {
+            names.remove()
+        }
         file.unlock()
         names.leave(holder)
     }
@@ -150,6 +159,8 @@ extension PartialFile: HTTPBodyReceiver {
                 return false
             }
             (state.record.length, state.start) = (length, state.offset)
+            // As one of this start of the machine, in which what follows is kept as well.
+            try? state.record.write(names, synced: state.record.synced, synchronizes: false)
             return true
         }
         guard isPart else { throw TransportError(.badResponse, "the server sent another part than was requested") }
@@ -158,23 +169,27 @@ extension PartialFile: HTTPBodyReceiver {
     private func restart(as record: PartialRecord) throws(TransportError) {
         try names.reporting { () throws(SystemError) in
             try state.withLock { state throws(SystemError) in
+                let file = try self.file(in: state)
                 // First, so that what follows is never taken for the rest of what was there.
                 names.removeRecord()
-                try state.file?.descriptor.truncate(to: 0)
+                try file.descriptor.truncate(to: 0)
                 (state.record, state.offset, state.start, state.synced) = (record, 0, 0, 0)
+                // Before the bytes, which are of no use without.
+                if record.isResumable { try record.write(names, synced: 0, synchronizes: false) }
             }
-            // Before the bytes, which are of no use without.
-            if record.isResumable { try record.write(names) }
         }
+    }
+
+    /// Throws once the load has left it: what a transport delivers afterwards may be of another version.
+    private func file(in state: State) throws(SystemError) -> LockedFile {
+        guard let file = state.file, !isEnding else { throw SystemError(call: "write", number: ECANCELED) }
+        return file
     }
 
     func receive(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
         let mustSync = try names.reporting { () throws(SystemError) in
             try state.withLock { state throws(SystemError) in
-                guard let file = state.file, !state.isEnding else {
-                    throw SystemError(call: "write", number: ECANCELED)
-                }
-                try file.descriptor.writeAll(bytes)
+                try self.file(in: state).descriptor.writeAll(bytes)
                 state.offset += Int64(bytes.count)
                 return state.offset - state.synced >= Self.syncBytes
             }
@@ -184,7 +199,7 @@ extension PartialFile: HTTPBodyReceiver {
 
     func hasRoom(orCall ready: @escaping @Sendable () -> Void) -> Bool {
         state.withLock { state in
-            guard state.isSyncing, !state.isEnding, state.offset - state.synced >= Self.unsyncedLimit else {
+            guard state.isSyncing, !isEnding, state.offset - state.synced >= Self.unsyncedLimit else {
                 return true
             }
             state.ready = ready
@@ -209,7 +224,9 @@ extension PartialFile: HTTPBodyReceiver {
         queue.async { [self] in
             let former = state.withLock(\.self)
             let isWritten = (try? former.file?.descriptor.synchronize()) != nil
-            if isWritten, former.record.isResumable { try? former.record.write(names, synced: former.offset) }
+            if isWritten, former.record.isResumable {
+                try? former.record.write(names, synced: former.offset, synchronizes: true)
+            }
             let ready = state.withLock { state in
                 state.isSyncing = false
                 if isWritten { state.synced = former.offset }

@@ -29,6 +29,8 @@ final class ResponseStream: HTTPBodyReceiver {
 
     private struct State {
         var bytes: [UInt8] = []
+        /// The number of those that the handler has and has not delivered.
+        var taken = 0
         var isDraining = false
         var isClosed = false
         var failure: APIError?
@@ -70,15 +72,16 @@ final class ResponseStream: HTTPBodyReceiver {
 
     func hasRoom(orCall ready: @escaping @Sendable () -> Void) -> Bool {
         state.withLock { state in
-            guard state.bytes.count >= Self.window, !state.isClosed, state.failure == nil else { return true }
+            guard state.bytes.count + state.taken >= Self.window, !state.isClosed, state.failure == nil else {
+                return true
+            }
             state.ready = ready
             return false
         }
     }
 
     private func drain() async {
-        while let (bytes, ready) = take() {
-            ready?()
+        while let bytes = take() {
             do throws(APIError) {
                 try await handler.receive(bytes)
             } catch {
@@ -86,17 +89,22 @@ final class ResponseStream: HTTPBodyReceiver {
                 // The server may send nothing more.
                 didFail()
             }
+            state.withLock { state in
+                state.taken = 0
+                return state.bytes.count < Self.window ? exchange(&state.ready, with: nil) : nil
+            }?()
         }
     }
 
     /// Returns `nil` when there is nothing left, and no other drain has begun.
-    private func take() -> ([UInt8], ready: (@Sendable () -> Void)?)? {
+    private func take() -> [UInt8]? {
         let (result, waiter) = state.withLock { state in
             guard !state.bytes.isEmpty, !state.isClosed else {
                 state.isDraining = false
-                return (([UInt8], (@Sendable () -> Void)?)?.none, exchange(&state.waiter, with: nil))
+                return ([UInt8]?.none, exchange(&state.waiter, with: nil))
             }
-            return ((exchange(&state.bytes, with: []), exchange(&state.ready, with: nil)), nil)
+            state.taken = state.bytes.count
+            return (exchange(&state.bytes, with: []), nil)
         }
         waiter?.resume()
         return result

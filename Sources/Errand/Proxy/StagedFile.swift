@@ -181,7 +181,7 @@ extension LoadFile {
             // An app's serializer has made it of the temporary URL.
             return .success(isFile ? DownloadedFile(location) as? Value ?? value : value)
         } catch {
-            discard(isRefused: true)
+            discard(isRefused: error.response?.file != nil)
             return .failure(error.withoutFile)
         }
     }

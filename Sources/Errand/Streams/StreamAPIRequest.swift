@@ -70,10 +70,13 @@ import Observation
 
     private func receive(_ elements: [Element], of id: RequestID) {
         newElements = elements
-        kept = elementsLoad == id ? kept + elements : elements
-        elementsLoad = id
-        if kept.count > maxElements { kept.removeFirst(kept.count - max(0, maxElements)) }
-        observation.recordChange()
+        // An older load may still run.
+        if elementsLoad.map({ $0 <= id }) != false {
+            kept = elementsLoad == id ? kept + elements : elements
+            elementsLoad = id
+            if kept.count > maxElements { kept.removeFirst(kept.count - max(0, maxElements)) }
+            observation.recordChange()
+        }
         delegate?.managerCallAPIDidReceiveElements(self)
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// The elements of a stream, one by one; for scripts.
 ///
@@ -41,7 +42,13 @@ extension APIManager {
             let id = begin(input: LoadInput(params), receiver: .caller)
             request.read(into: nil)
             wait(for: id) { buffer.finish($0.map { _ in }) }
-            return { [proxy] in proxy.cancelRequest(id) }
+            return { [proxy] in
+                switch proxy.loads.leave(id) {
+                case .last(let load): proxy.cancel([load])
+                case .others: buffer.finish(.failure(APIError(.cancelled)))
+                case .ended: break
+                }
+            }
         }
     }
 }
@@ -50,25 +57,28 @@ extension APIManager {
 private final class StreamIteration<Element: Sendable>: Sendable {
     private let begin: @MainActor @Sendable (StreamBuffer<Element>) -> @Sendable () -> Void
     private let buffer = StreamBuffer<Element>()
-    private let cancel = Lock<(@Sendable () -> Void)?>(nil)
+    private let leave = Lock<(@Sendable () -> Void)?>(nil)
+    private let hasBegun = Atomic(false)
 
     init(begin: @escaping @MainActor @Sendable (StreamBuffer<Element>) -> @Sendable () -> Void) { self.begin = begin }
 
     deinit {
         buffer.finish(.failure(APIError(.cancelled)))
-        cancel.withLock { $0 }?()
+        leaveOnce()
     }
 
+    private func leaveOnce() { leave.withLock { exchange(&$0, with: nil) }?() }
+
     func next() async throws(APIError) -> Element? {
-        if cancel.withLock({ $0 == nil }) {
+        if !hasBegun.exchange(true, ordering: .relaxed) {
             guard !Task.isCancelled else { throw APIError(.cancelled) }
-            let cancelLoad = await begin(buffer)
-            cancel.withLock { $0 = cancelLoad }
+            let leaveLoad = await begin(buffer)
+            leave.withLock { $0 = leaveLoad }
         }
         return try await withTaskCancellationHandler {
             await buffer.next()
         } onCancel: {
-            cancel.withLock { $0 }?()
+            leaveOnce()
         }.get()
     }
 }
@@ -126,6 +136,8 @@ final class StreamBuffer<Element: Sendable>: Sendable {
             ) in
             guard state.end == nil else { return (nil, nil) }
             state.end = end
+            // Nothing is delivered after a cancel.
+            if case .failure(let error) = end, error.type == .cancelled { state.elements = [] }
             return (exchange(&state.reader, with: nil), exchange(&state.writer, with: nil))
         }
         reader?.resume(returning: end.map { nil })

@@ -33,7 +33,9 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
         connection.withLock { $0.isOpen = false }
         guard strategy.kind == .events else { return [:] }
         var headers: HTTPHeaders = ["Accept": "text/event-stream", "Cache-Control": "no-store"]
-        if !reader.lastEventID.isEmpty { headers["Last-Event-ID"] = reader.lastEventID }
+        let id = reader.lastEventID
+        // One with a control character is no value of a header line.
+        if !id.isEmpty, id.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) { headers["Last-Event-ID"] = id }
         return headers
     }
 
@@ -86,7 +88,9 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
         }
         self.connection.withLock { $0.attempts += 1 }
         reader.reconnect()
-        let (base, attempts) = (reader.reconnectionTime ?? .seconds(3), connection.attempts)
+        let attempts = connection.attempts
+        // A server may ask for none, and end each connection at once.
+        let base = max(reader.reconnectionTime ?? .seconds(3), attempts == 0 ? .zero : .milliseconds(500))
         // In seconds, because multiplying a long `Duration` can overflow.
         let longest = min(
             base / .seconds(1) * Double(1 << min(attempts, 30)),

@@ -73,7 +73,7 @@ struct ResumedDownloadTests {
     private let files: FileServer
     private var target: URL { folder.url.appending(path: "photo.jpg") }
     private static let names = [".photo.jpg.errand-part1", ".photo.jpg.errand-part1.json"]
-    private static let content = Data((0..<Int(FileServer.length)).map { UInt8(truncatingIfNeeded: $0) })
+    private nonisolated static let content = Data((0..<Int(FileServer.length)).map { UInt8(truncatingIfNeeded: $0) })
 
     init() throws {
         folder = try TemporaryFolder()
@@ -392,6 +392,64 @@ struct ResumedDownloadTests {
         try make(".e", daysAgo: 8)
         #expect(await outcome(try request()) == nil)
         #expect(try folder.names == [".b.errand-part1", ".e", "d.errand-part1", "photo.jpg"])
+    }
+
+    @Test func `A deadline keeps what there is`() async throws {
+        files.cutNext(after: 100_000, .hang)
+        let (clock, screen) = (ManualClock(), Screen())
+        let service = APIService.sample { $0.baseURL = files.server.baseURL }
+        let proxy = APIProxy(service: service, transport: try TransportKind.allCases[0].make(), clock: clock)
+        let request = DownloadRequest(delegate: screen, proxy: proxy)
+        (request.method, request.path, request.target) = (.get, "/photo", .file(target))
+        request.ownOptions = APIRequestOptions(deadline: .seconds(5), resumesDownload: true)
+        request.loadData()
+        await suspend(while: DownloadedFile.partialBytes(of: target) != 100_000)
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(5))
+        #expect(await screen.ending() == .failure(.timeout))
+        #expect(DownloadedFile.partialBytes(of: target) == 100_000)
+    }
+
+    @Test func `A transport that returns the body in memory is continued as well`() async throws {
+        files.cutNext(after: 100_000)
+        let path = files.server.url("/photo")
+        #expect(await outcome(try request()) == .transport)
+        let transport = ScriptedTransport { request in
+            let lines: HTTPHeaders = ["ETag": "\"1\"", "Content-Range": "bytes 100000-299999/300000"]
+            return request.headers["Range"] == "bytes=100000-"
+                ? HTTPResponse(status: 206, headers: lines, body: Self.content[100_000...]) : .status(500)
+        }
+        let service = APIService.sample { $0.baseURL = files.server.baseURL }
+        let rest = DownloadRequest(proxy: APIProxy(service: service, transport: transport))
+        (rest.method, rest.path, rest.target) = (.get, path.path, .file(target))
+        rest.ownOptions.resumesDownload = true
+        #expect(await outcome(rest) == nil)
+        try expectComplete()
+    }
+
+    @Test func `A part that is removed after a cancel is removed when the load has left it`() async throws {
+        files.cutNext(after: 100_000, .hang)
+        let (request, screen) = (try request(), Screen())
+        request.delegate = screen
+        request.loadData()
+        await suspend(while: DownloadedFile.partialBytes(of: target) != 100_000)
+        request.cancelAllRequests()
+        DownloadedFile.removePartialFile(of: target)
+        #expect(await screen.ending() == .cancelled)
+        #expect(try folder.names == [])
+    }
+
+    @Test func `A file without bytes is no part of one`() async throws {
+        files.cutNext(after: 1_000)
+        #expect(await outcome(try request()) == .transport)
+        let paths = Self.names.map { folder.url.appending(path: $0) }
+        var record = try JSONDecoder().decode([String: JSONValue].self, from: Data(contentsOf: paths[1]))
+        record["length"] = 0
+        try Data().write(to: paths[0])
+        try JSONEncoder().encode(record).write(to: paths[1])
+        #expect(DownloadedFile.partialBytes(of: target) == nil)
+        #expect(await outcome(try request()) == nil)
+        try expectComplete()
     }
 
     // MARK: One at a time

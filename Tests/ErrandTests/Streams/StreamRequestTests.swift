@@ -15,6 +15,7 @@ import Testing
     var limit = 1_000
     var ownOptions = APIRequestOptions()
     var ownTimeout: Duration?
+    var customRestartPolicy = RestartPolicy.cancelPrevious
 
     required override init(
         delegate: (any APIManagerCallbackDelegate)? = nil,
@@ -28,6 +29,7 @@ import Testing
     override var maxElements: Int { limit }
     override var options: APIRequestOptions { ownOptions }
     override var timeout: Duration? { ownTimeout }
+    override var restartPolicy: RestartPolicy { customRestartPolicy }
 }
 
 final class EventStream: SampleStream<ServerSentEvent>, APIManager {}
@@ -305,6 +307,45 @@ struct StreamRequestTests {
             #expect(await screen.screen.ending() == .failure(.timeout))
             request.reset()
         }
+    }
+
+    @Test func `After a cancel an iteration returns none of the elements that have arrived`() async throws {
+        let (response, body) = HTTPResponse.open([:])
+        respond([response])
+        body.yield(Data("one\ntwo\nthree\n".utf8))
+        let request = make(LineStream.self)
+        var elements = request.elements().makeAsyncIterator()
+        #expect(try await elements.next() == "one")
+        request.cancelAllRequests()
+        await suspend(while: request.isLoading)
+        let error = await #expect(throws: APIError.self) { _ = try await elements.next() }
+        #expect(error?.type == .cancelled)
+    }
+
+    @Test func `An iteration that has joined the load of a screen leaves it to the screen`() async throws {
+        let (response, body) = HTTPResponse.open([:])
+        respond([response])
+        let request = make(LineStream.self)
+        request.customRestartPolicy = .ignoreNew
+        request.loadData()
+        let reading = Task { () -> APIErrorType? in
+            var elements = request.elements().makeAsyncIterator()
+            do throws(APIError) {
+                _ = try await elements.next()
+                return nil
+            } catch {
+                return error.type
+            }
+        }
+        await suspend(while: request.waiters.isEmpty)
+        reading.cancel()
+        #expect(await reading.value == .cancelled)
+        #expect(request.isLoading)
+        body.yield(Data("one\n".utf8))
+        body.finish()
+        #expect(await screen.screen.ending() == .success)
+        #expect(request.elements == ["one"])
+        #expect(transport.requests.count == 1)
     }
 
     // MARK: Event streams

@@ -186,6 +186,37 @@ struct ResponseStreamTests {
         #expect(await sending.value == .timeout)
     }
 
+    @Test(.enabled(if: TestAuthority.isAvailable && TLSServer.isAvailable, "openssl is not installed"))
+    func `Over HTTP 2 an exchange that waits for room does not hold up the others, and continues`() async throws {
+        let authority = try TestAuthority()
+        let text = String(decoding: (0..<48_000).map { UInt8($0 % 64 + 32) }, as: UTF8.self)
+        let server = try HTTP2Server(authority) { _ in .response(text) }
+        var configuration = TransportConfiguration()
+        configuration.tls.additionalAuthorities = .file(authority.certificate)
+        let transport = try CurlTransport(configuration)
+        let receivers = (0..<3).map { _ in SlowReceiver(capacity: 1) }
+        let streams = receivers.map { receiver in
+            var request = HTTPRequest(.get, server.url("/"))
+            request.destination = .stream(HTTPBodySink(receiver))
+            return Task { [request] in try await transport.send(request) }
+        }
+        await suspend(while: !receivers.allSatisfy(\.isFull))
+        for _ in 0..<5 {
+            let response = try await transport.send(HTTPRequest(.get, server.url("/")))
+            #expect(response.isMultiplexed)
+            #expect(response.body == Data(text.utf8))
+        }
+        for (receiver, stream) in zip(receivers, streams) {
+            var bytes: [UInt8] = []
+            while bytes.count < text.utf8.count {
+                await suspend(while: !receiver.isFull && Int(receiver.total) < text.utf8.count)
+                bytes += receiver.take()
+            }
+            #expect(bytes == Array(text.utf8))
+            #expect(try await stream.value.status == 200)
+        }
+    }
+
     @Test func `A cancel ends an exchange that waits for room, and closes its connection`() async throws {
         let server = try FixtureServer.start { _ in .stream(.counting(64 << 20)) }
         let transport = try TransportKind.curl.make()

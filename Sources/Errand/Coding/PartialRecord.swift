@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the bytes of a ``PartialFile`` are a part of, as JSON beside it.
+/// What the bytes of a partial file are a part of, as JSON beside it.
 ///
 /// It has no secret: the URL is a hash, and of the header lines there is the validator alone.
 struct PartialRecord: Codable, Sendable {
@@ -17,7 +17,7 @@ struct PartialRecord: Codable, Sendable {
     /// Of the whole body.
     var length: Int64?
     /// The bytes that are on the disk.
-    var synced: Int64 = 0
+    private(set) var synced: Int64 = 0
 
     var isResumable: Bool { validator != nil }
 
@@ -35,25 +35,29 @@ struct PartialRecord: Codable, Sendable {
     }
 
     /// Returns the record of a file, and the number of bytes that are there; 0 where they are of no use.
-    static func read(_ names: PartialNames, of status: stat, key: String) -> (PartialRecord, offset: Int64) {
+    static func read(
+        _ names: PartialNames,
+        of status: stat,
+        for key: String?
+    ) -> (PartialRecord, offset: Int64) {
         let size = Int64(status.st_size)
         guard
             let bytes = try? FileDescriptor(opening: names.record.path, O_RDONLY | O_NOFOLLOW).readAll(atMost: 65_536),
             let record = try? JSONDecoder().decode(PartialRecord.self, from: Data(bytes)),
-            record.version == currentVersion, record.key == key, record.isResumable
+            record.version == currentVersion, key == nil || record.key == key, record.isResumable
         else { return (PartialRecord(), 0) }
         guard size >= record.synced, record.synced >= 0, size <= record.length ?? .max else {
             return (PartialRecord(), 0)
         }
         let stored = record.boot == currentBoot ? size : record.synced
         // At least one byte is requested, so that the server compares its validator with this one.
-        return (record, stored == record.length ? stored - 1 : stored)
+        return (record, stored > 0 && stored == record.length ? stored - 1 : stored)
     }
 
-    /// `synced` is the number of bytes that are on the disk; without, nothing waits for the disk.
-    func write(_ names: PartialNames, synced: Int64? = nil) throws(SystemError) {
+    /// `synced` is the number of bytes that are on the disk; without `synchronizes`, nothing waits for the disk.
+    func write(_ names: PartialNames, synced: Int64, synchronizes: Bool) throws(SystemError) {
         var record = self
-        (record.boot, record.synced) = (Self.currentBoot, synced ?? 0)
+        (record.boot, record.synced) = (Self.currentBoot, synced)
         guard let bytes = try? JSONEncoder().encode(record) else { return }
         let path = names.record.path
         let temporary = path + "-tmp"
@@ -64,7 +68,7 @@ struct PartialRecord: Codable, Sendable {
             with: Array(bytes),
             temporary: temporary,
             folder: names.folder,
-            synchronizes: synced != nil
+            synchronizes: synchronizes
         )
     }
 
