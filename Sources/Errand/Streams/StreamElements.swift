@@ -10,7 +10,7 @@ public struct StreamElements<Element: Sendable>: AsyncSequence, Sendable {
     /// Why the load failed.
     public typealias Failure = APIError
 
-    let begin: @MainActor @Sendable (StreamBuffer<Element>) -> @Sendable () -> Void
+    let begin: @MainActor @Sendable (StreamBuffer<Element>) -> StreamLoad
 
     /// Creates an iterator; nothing is loaded yet.
     public func makeAsyncIterator() -> Iterator { Iterator(iteration: StreamIteration(begin: begin)) }
@@ -42,7 +42,7 @@ extension APIManager {
             let id = begin(input: LoadInput(params), receiver: .caller)
             request.read(into: nil)
             wait(for: id) { buffer.finish($0.map { _ in }) }
-            return { [proxy] in
+            return StreamLoad(isActive: { [proxy] in proxy.loads.contains(id) }) { [proxy] in
                 switch proxy.loads.leave(id) {
                 case .last(let load): proxy.cancel([load])
                 case .others: buffer.finish(.failure(APIError(.cancelled)))
@@ -53,30 +53,43 @@ extension APIManager {
     }
 }
 
+/// The load of an iteration.
+struct StreamLoad: Sendable {
+    let isActive: @Sendable () -> Bool
+    /// To be called once.
+    let leave: @Sendable () -> Void
+}
+
 /// Cancels its load when it is released.
 private final class StreamIteration<Element: Sendable>: Sendable {
-    private let begin: @MainActor @Sendable (StreamBuffer<Element>) -> @Sendable () -> Void
+    private let begin: @MainActor @Sendable (StreamBuffer<Element>) -> StreamLoad
     private let buffer = StreamBuffer<Element>()
-    private let leave = Lock<(@Sendable () -> Void)?>(nil)
-    private let hasBegun = Atomic(false)
+    private let load = Lock<StreamLoad?>(nil)
+    private let hasLeft = Atomic(false)
 
-    init(begin: @escaping @MainActor @Sendable (StreamBuffer<Element>) -> @Sendable () -> Void) { self.begin = begin }
+    init(begin: @escaping @MainActor @Sendable (StreamBuffer<Element>) -> StreamLoad) { self.begin = begin }
 
     deinit {
         buffer.finish(.failure(APIError(.cancelled)))
         leaveOnce()
     }
 
-    private func leaveOnce() { leave.withLock { exchange(&$0, with: nil) }?() }
+    private func leaveOnce() {
+        guard let load = load.withLock(\.self), !hasLeft.exchange(true, ordering: .relaxed) else { return }
+        load.leave()
+    }
 
     func next() async throws(APIError) -> Element? {
-        if !hasBegun.exchange(true, ordering: .relaxed) {
+        let load: StreamLoad
+        if let begun = self.load.withLock(\.self) {
+            load = begun
+        } else {
             guard !Task.isCancelled else { throw APIError(.cancelled) }
-            let leaveLoad = await begin(buffer)
-            leave.withLock { $0 = leaveLoad }
+            load = await begin(buffer)
+            self.load.withLock { [load] in $0 = load }
         }
         return try await withTaskCancellationHandler {
-            await buffer.next()
+            await buffer.next(while: load.isActive)
         } onCancel: {
             leaveOnce()
         }.get()
@@ -112,16 +125,22 @@ final class StreamBuffer<Element: Sendable>: Sendable {
         }
     }
 
-    func next() async -> Result<Element?, APIError> {
+    /// While its load is active, an element; a load ends by itself only when all are read.
+    func next(while isActive: @Sendable () -> Bool) async -> Result<Element?, APIError> {
         await withCheckedContinuation { reader in
+            let isActive = isActive()
             let (next, writer) = state.withLock {
-                state -> (Result<Element?, APIError>?, CheckedContinuation<Void, Never>?) in
+                state -> (
+                    Result<Element?, APIError>?, CheckedContinuation<Void, Never>?
+                ) in
+                if !isActive { state.elements = [] }
                 if let element = state.elements.popLast() {
                     return (.success(element), state.elements.isEmpty ? exchange(&state.writer, with: nil) : nil)
                 }
-                if let end = state.end { return (end.map { nil }, nil) }
+                let writer = exchange(&state.writer, with: nil)
+                if let end = state.end { return (end.map { nil }, writer) }
                 state.reader = reader
-                return (nil, nil)
+                return (nil, writer)
             }
             writer?.resume()
             if let next { reader.resume(returning: next) }
