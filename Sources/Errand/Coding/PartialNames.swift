@@ -6,11 +6,16 @@ struct PartialNames: Sendable {
     /// A load that has the files, or asks for them.
     final class Holder: Sendable {
         let isLeaving = Atomic(false)
-        private let isRemoved = Atomic(false)
-        /// Whether the app has removed the files while the load was leaving them.
-        var mustRemove: Bool { isRemoved.load(ordering: .acquiring) }
+        /// 0 until the load has decided whether it keeps the files, 1 if the app has removed them before, 2 afterwards.
+        private let decision = Atomic(0)
 
-        fileprivate func remove() { isRemoved.store(true, ordering: .releasing) }
+        /// Returns whether the app has removed the files; called once.
+        func decidesToRemove() -> Bool { decision.exchange(2, ordering: .acquiringAndReleasing) == 1 }
+
+        /// Returns `false` if it is too late.
+        fileprivate func remove() -> Bool {
+            decision.compareExchange(expected: 0, desired: 1, ordering: .acquiringAndReleasing).original != 2
+        }
 
         fileprivate let waiters = Lock<[CheckedContinuation<Void, Never>]?>([])
     }
@@ -88,8 +93,11 @@ struct PartialNames: Sendable {
 
     /// Removes the files unless a load has them; those that it is leaving are removed then.
     func removeIfUnused() {
-        let holder = Self.holders.withLock { $0[file.path] }
-        if let holder { return holder.isLeaving.load(ordering: .acquiring) ? holder.remove() : () }
+        while let holder = Self.holders.withLock({ $0[file.path] }) {
+            guard holder.isLeaving.load(ordering: .acquiring), !holder.remove() else { return }
+            // It leaves them at once.
+            sched_yield()
+        }
         // Locked until they are removed.
         if let unused = LockedFile(unused: file.path) { withExtendedLifetime(unused) { remove() } }
     }

@@ -121,10 +121,11 @@ final class PartialFile: LoadFile {
         }
         former.ready?()
         guard let file = former.file else { return }
+        let isRemovedByApp = holder.decidesToRemove()
         if former.isCommitted {
             // Another process may have a file of that name already.
             names.removeRecord()
-        } else if former.isRemoved || holder.mustRemove || former.offset == 0 || !former.record.isResumable {
+        } else if former.isRemoved || isRemovedByApp || former.offset == 0 || !former.record.isResumable {
             names.remove()
         }
         file.unlock()
