@@ -134,6 +134,7 @@ public func arc4random_buf(_: UnsafeMutableRawPointer!, _: Int) { fatalError() }
 @discardableResult public func dlclose(_ __handle: UnsafeMutableRawPointer!) -> Int32 { fatalError() }
 @discardableResult public func atexit(_: (@convention(c) () -> Void)!) -> Int32 { fatalError() }
 @discardableResult public func usleep(_: UInt32) -> Int32 { fatalError() }
+@discardableResult public func sched_yield() -> Int32 { fatalError() }
 public func abort() -> Never { fatalError() }
 public func exit(_: Int32) -> Never { fatalError() }
 @discardableResult public func inet_aton(_: UnsafePointer<CChar>!, _: UnsafeMutablePointer<in_addr>!) -> Int32 {
