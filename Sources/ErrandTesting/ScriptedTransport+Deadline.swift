@@ -64,7 +64,7 @@ final class ScriptedDeadlines: Sendable {
     func passed() async -> TransportError? {
         var now = clock.uptime.clampedNanoseconds
         while !Task.isCancelled {
-            let (error, next) = deadlines.withLock { ($0.error(at: now), $0.next) }
+            let (error, next) = deadlines.withLock { ($0.error(at: now), $0.nextCheck(after: now)) }
             if let error { return error }
             guard (try? await clock.sleep(for: .nanoseconds(next - now))) != nil else { return nil }
             // A clock of a test may not advance while it sleeps.

@@ -43,6 +43,11 @@ package struct ExchangeDeadlines {
         min(deadline, isTimeoutPaused ? .max : timeout.map { lastActivity + $0 } ?? .max)
     }
 
+    /// When to look next, by who does not learn that the timeout is resumed; it is not exceeded before.
+    package func nextCheck(after now: MonotonicClock.Instant) -> MonotonicClock.Instant {
+        isTimeoutPaused ? min(deadline, timeout.map { now + $0 } ?? .max) : next
+    }
+
     /// `nil` when no limit is exceeded.
     package func error(at now: MonotonicClock.Instant) -> TransportError? {
         guard now >= next else { return nil }
