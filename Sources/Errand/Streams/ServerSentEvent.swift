@@ -151,16 +151,6 @@ package struct ServerSentEventParser {
 }
 
 extension UnsafeRawBufferPointer {
-    func dropping(_ count: Int) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: dropFirst(count)) }
-
-    /// Faster than a search byte by byte.
-    func firstIndex(of byte: UInt8, from start: Int = 0, to end: Int? = nil) -> Int? {
-        let end = end ?? count
-        guard let baseAddress, start < end else { return nil }
-        guard let found = memchr(baseAddress + start, Int32(byte), end - start) else { return nil }
-        return UnsafeRawPointer(found) - baseAddress
-    }
-
     fileprivate func isEqual(to text: StaticString) -> Bool {
         guard count == text.utf8CodeUnitCount, let baseAddress else { return false }
         return memcmp(baseAddress, text.utf8Start, count) == 0

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Classes of ASCII characters, tested on bytes.
 extension UInt8 {
     @inlinable package var isASCIIDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
@@ -55,4 +57,16 @@ extension String {
             if next == scalar { result += replacement } else { result.unicodeScalars.append(next) }
         }
     }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Faster than a search byte by byte.
+    package func firstIndex(of byte: UInt8, from start: Int = 0, to end: Int? = nil) -> Int? {
+        let end = end ?? count
+        guard let baseAddress, start < end else { return nil }
+        guard let found = memchr(baseAddress + start, Int32(byte), end - start) else { return nil }
+        return UnsafeRawPointer(found) - baseAddress
+    }
+
+    func dropping(_ count: Int) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: dropFirst(count)) }
 }

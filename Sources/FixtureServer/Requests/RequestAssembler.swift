@@ -1,3 +1,5 @@
+import Errand
+
 /// Assembles requests from the bytes of one connection, in whatever pieces they arrive.
 struct RequestAssembler: ~Copyable {
     /// The result of reading the bytes so far.

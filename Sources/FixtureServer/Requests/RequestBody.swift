@@ -1,3 +1,4 @@
+import Errand
 import ErrandSigning
 import Foundation
 

@@ -1,3 +1,4 @@
+import Errand
 import Foundation
 
 /// A strict parser of complete request heads (RFC 9112 sections 2 to 6).
@@ -153,13 +154,6 @@ extension UInt8 {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Returns the first position of `byte` at or after `start`.
-    func firstIndex(of byte: UInt8, from start: Int) -> Int? {
-        guard start < count, let base = baseAddress, let found = memchr(base + start, Int32(byte), count - start)
-        else { return nil }
-        return UnsafeRawPointer(found) - base
-    }
-
     /// Returns the bytes of `range` as a buffer with indices from 0.
     func slice(_ range: Range<Int>) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: self[range])
