@@ -78,6 +78,9 @@ struct PartialNames: Sendable {
         for waiter in holder.waiters.withLock({ exchange(&$0, with: nil) }) ?? [] { waiter.resume() }
     }
 
+    /// `errno` is that of `flock(2)`, which some file systems do not have.
+    var lockError: TransportError { errno == EWOULDBLOCK ? inUse : TransportError(cannotWrite: target, .last("flock")) }
+
     var inUse: TransportError {
         TransportError(.storage, "another download to \(target.lastPathComponent) is running")
     }
@@ -106,8 +109,8 @@ struct PartialNames: Sendable {
     func removeExpired() {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         for name in names {
-            guard let match = name.wholeMatch(of: /\..+\.errand-part(\d+)(\.json(?:-tmp)?)?/) else { continue }
-            let part = "\(folder)/\(name.dropLast(match.2?.count ?? 0))"
+            guard let match = name.wholeMatch(of: /\..+\.errand-part(\d+)((?:\.json)?(?:-tmp)?)/) else { continue }
+            let part = "\(folder)/\(name.dropLast(match.2.count))"
             guard part != file.path else { continue }
             // A record is as old as its file.
             let age = min(Self.age(of: part), Self.age(of: "\(folder)/\(name)"))
@@ -143,7 +146,7 @@ final class LockedFile: Sendable {
             let descriptor = try names.reporting { () throws(SystemError) in
                 try FileDescriptor(opening: names.file.path, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o666)
             }
-            guard flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 else { throw names.inUse }
+            guard flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 else { throw names.lockError }
             let opened = try names.reporting { () throws(SystemError) in try descriptor.status() }
             var named = stat()
             // The process that had it may have renamed or removed it meanwhile.
@@ -151,6 +154,18 @@ final class LockedFile: Sendable {
             self.descriptor = descriptor
             return
         }
+    }
+
+    private init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
+
+    /// Returns an empty file in the place of this one; no other process has the name in between.
+    func replaced(_ names: PartialNames) throws(SystemError) -> LockedFile {
+        let temporary = names.file.path + "-tmp"
+        unlink(temporary)
+        let descriptor = try FileDescriptor(opening: temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o666)
+        guard flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 else { throw .last("flock") }
+        guard rename(temporary, names.file.path) == 0 else { throw .last("rename") }
+        return LockedFile(descriptor)
     }
 
     /// Before it is closed, because a call may still use it.

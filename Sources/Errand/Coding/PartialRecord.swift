@@ -112,7 +112,7 @@ struct PartialRecord: Codable, Sendable {
 }
 
 extension HTTPHeaders {
-    fileprivate var hasContentCoding: Bool { self["Content-Encoding"].map { $0.lowercased() != "identity" } ?? false }
+    fileprivate var hasContentCoding: Bool { BodyFraming(self).hasContentCoding }
 
     /// A date is strong if the file was not changed in the second in which it was sent (RFC 9110 section 8.8.2.2).
     fileprivate var strongValidator: String? {

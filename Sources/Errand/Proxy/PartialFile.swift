@@ -60,7 +60,7 @@ final class PartialFile: LoadFile {
                 return false
             }
             guard !isEnding else {
-                if offset == 0 { names.remove() }
+                if offset == 0 || holder.decidesToRemove() { names.remove() }
                 throw TransportError(.cancelled, "cancelled before it was sent")
             }
             return record.conditions(from: offset)
@@ -170,10 +170,14 @@ extension PartialFile: HTTPBodyReceiver {
     private func restart(as record: PartialRecord) throws(TransportError) {
         try names.reporting { () throws(SystemError) in
             try state.withLock { state throws(SystemError) in
-                let file = try self.file(in: state)
+                let former = try file(in: state)
                 // First, so that what follows is never taken for the rest of what was there.
                 names.removeRecord()
-                try file.descriptor.truncate(to: 0)
+                if state.offset > 0 {
+                    state.file = try former.replaced(names)
+                    // To free the blocks of a large file takes long.
+                    queue.async { withExtendedLifetime(former) {} }
+                }
                 (state.record, state.offset, state.start, state.synced) = (record, 0, 0, 0)
                 // Before the bytes, which are of no use without.
                 if record.isResumable { try record.write(names, synced: 0, synchronizes: false) }
@@ -209,6 +213,8 @@ extension PartialFile: HTTPBodyReceiver {
     }
 
     func finish() throws(TransportError) {
+        // Nothing is left to wait for when the load ends, which is on the main actor.
+        queue.sync {}
         let former = state.withLock(\.self)
         try names.reporting { () throws(SystemError) in try former.file?.descriptor.synchronize() }
         guard let length = former.record.length, former.offset != length else { return }

@@ -104,6 +104,15 @@ struct ResumedDownloadTests {
         }
     }
 
+    /// Begins a load, of which 100,000 bytes arrive, and no more.
+    @discardableResult private func begin(_ request: DownloadRequest, for screen: Screen) async -> RequestID {
+        files.cutNext(after: 100_000, .hang)
+        request.delegate = screen
+        let id = request.loadData()
+        await suspend(while: DownloadedFile.partialBytes(of: target) != 100_000)
+        return id
+    }
+
     private func expectComplete(_ content: Data = content, sourceLocation: SourceLocation = #_sourceLocation) throws {
         #expect(try Data(contentsOf: target) == content, sourceLocation: sourceLocation)
         #expect(try folder.names == ["photo.jpg"], sourceLocation: sourceLocation)
@@ -132,11 +141,8 @@ struct ResumedDownloadTests {
     @Test(arguments: TransportKind.allCases) func `After a cancel, the same request continues`(_ kind: TransportKind)
         async throws
     {
-        files.cutNext(after: 100_000, .hang)
         let (request, screen) = (try request(kind), Screen())
-        request.delegate = screen
-        let id = request.loadData()
-        await suspend(while: DownloadedFile.partialBytes(of: target) != 100_000)
+        let id = await begin(request, for: screen)
         request.proxy.cancelRequest(id)
         #expect(await screen.ending() == .cancelled)
         request.loadAgain()
@@ -146,11 +152,8 @@ struct ResumedDownloadTests {
     }
 
     @Test func `A load that replaces another of the same request continues at once`() async throws {
-        files.cutNext(after: 100_000, .hang)
         let (request, screen) = (try request(), Screen())
-        request.delegate = screen
-        request.loadData()
-        await suspend(while: DownloadedFile.partialBytes(of: target) != 100_000)
+        await begin(request, for: screen)
         request.loadData()
         #expect(await screen.endings(2) == [.cancelled, .success])
         try expectComplete()
@@ -395,15 +398,13 @@ struct ResumedDownloadTests {
     }
 
     @Test func `A deadline keeps what there is`() async throws {
-        files.cutNext(after: 100_000, .hang)
         let (clock, screen) = (ManualClock(), Screen())
         let service = APIService.sample { $0.baseURL = files.server.baseURL }
         let proxy = APIProxy(service: service, transport: try TransportKind.allCases[0].make(), clock: clock)
-        let request = DownloadRequest(delegate: screen, proxy: proxy)
+        let request = DownloadRequest(proxy: proxy)
         (request.method, request.path, request.target) = (.get, "/photo", .file(target))
         request.ownOptions = APIRequestOptions(deadline: .seconds(5), resumesDownload: true)
-        request.loadData()
-        await suspend(while: DownloadedFile.partialBytes(of: target) != 100_000)
+        await begin(request, for: screen)
         await clock.waitForSleepers()
         clock.advance(by: .seconds(5))
         #expect(await screen.ending() == .failure(.timeout))
@@ -428,11 +429,8 @@ struct ResumedDownloadTests {
     }
 
     @Test func `A part that is removed after a cancel is removed when the load has left it`() async throws {
-        files.cutNext(after: 100_000, .hang)
         let (request, screen) = (try request(), Screen())
-        request.delegate = screen
-        request.loadData()
-        await suspend(while: DownloadedFile.partialBytes(of: target) != 100_000)
+        await begin(request, for: screen)
         request.cancelAllRequests()
         DownloadedFile.removePartialFile(of: target)
         #expect(await screen.ending() == .cancelled)
