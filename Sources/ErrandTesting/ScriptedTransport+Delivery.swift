@@ -116,6 +116,7 @@ extension HTTPResponse {
         var response = self
         if !request.method.allowsResponseBody(status) { response.body = Data() }
         let bytes = Int64(response.body.count)
+        if case .folder = request.destination { throw .folderDestination }
         if case .file(let file) = request.destination, (200..<300).contains(status) {
             response = try response.written(to: file)
         } else if response.body.count > request.limits.bodyBytes {

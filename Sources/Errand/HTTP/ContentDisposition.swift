@@ -50,18 +50,7 @@ enum ContentDisposition {
 
     private static func decoded(_ value: String) -> String? {
         let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
-        guard parts.count == 3 else { return nil }
-        var (bytes, rest) = ([UInt8](), parts[2].utf8[...])
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            let digits = rest.prefix(2)
-            guard digits.count == 2, digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }) else { return nil }
-            bytes.append(UInt8(String(decoding: digits, as: UTF8.self), radix: 16) ?? 0)
-            rest = rest.dropFirst(2)
-        }
+        guard parts.count == 3, let bytes = PercentEncoding.decodedBytes(parts[2]) else { return nil }
         return switch parts[0].lowercased() {
         case "utf-8", "utf8": String(validating: bytes, as: UTF8.self)
         case "iso-8859-1": String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))

@@ -25,6 +25,22 @@ package enum PercentEncoding {
         return String(decoding: encoded, as: UTF8.self)
     }
 
+    /// Decodes triplets; `nil` if a `%` begins none.
+    static func decodedBytes(_ text: Substring) -> [UInt8]? {
+        var (bytes, rest) = ([UInt8](), text.utf8[...])
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            let digits = rest.prefix(2).compactMap(\.hexDigitValue)
+            guard digits.count == 2 else { return nil }
+            bytes.append(digits[0] << 4 | digits[1])
+            rest = rest.dropFirst(2)
+        }
+        return bytes
+    }
+
     /// Decodes triplets, and `+` as a space (WHATWG URL, section 5.1).
     package static func decodedFormText(_ text: Substring) -> String {
         var (bytes, rest) = ([UInt8](), text.utf8[...])

@@ -70,6 +70,23 @@ struct FolderDownloadTests {
         #expect(try folder.names == [url.lastPathComponent])
     }
 
+    @Test func `A transport, which chooses no names, refuses a folder`() async throws {
+        let server = try server()
+        var request = HTTPRequest(.get, server.url("/photo.jpg"))
+        request.destination = .folder(folder.url)
+        let scripted = ScriptedTransport { _ in .status(200) }
+        let transports = try TransportKind.allCases.map { try $0.make() } + [scripted]
+        for transport in transports {
+            do throws(TransportError) {
+                _ = try await transport.send(request, progress: nil)
+                Issue.record("The transport has chosen a name")
+            } catch {
+                #expect(error.kind == .invalidRequest)
+            }
+        }
+        #expect(try folder.names == [])
+    }
+
     @Test func `A load that fails leaves nothing, and a folder must exist`() async throws {
         let server = try FixtureServer.start { request in
             request.path == "/lost"

@@ -11,7 +11,8 @@ struct HTTPBodyWriter: ~Copyable {
     /// `nil` when the body is in memory.
     let file: URL?
     private var descriptor: FileDescriptor?
-    private let receiver: (any HTTPBodyReceiver)?
+    /// Receives the body instead of this writer's memory or file.
+    let receiver: (any HTTPBodyReceiver)?
     private let limit: Int
 
     /// `nil` when the body is not kept in memory.
@@ -38,6 +39,7 @@ struct HTTPBodyWriter: ~Copyable {
             return
         }
         file = nil
+        if case .folder = request.destination { throw .folderDestination }
         guard receiver == nil, let expected else { return }
         guard expected <= Int64(limit) else { throw Self.tooLarge(limit) }
         body.reserveCapacity(Int(min(expected, Self.reserveLimit)))
@@ -60,14 +62,8 @@ struct HTTPBodyWriter: ~Copyable {
         body.append(start.assumingMemoryBound(to: UInt8.self), count: bytes.count)
     }
 
-    var isStreamed: Bool { receiver != nil }
-
-    /// See ``HTTPBodyReceiver/hasRoom(orCall:)``.
-    func hasRoom(orCall ready: @escaping @Sendable () -> Void) -> Bool { receiver?.hasRoom(orCall: ready) ?? true }
-
     /// Many file systems report a full disk only when the bytes are on the disk.
     func synchronize() throws(TransportError) {
-        try receiver?.finish()
         guard let file else { return }
         do throws(SystemError) { try descriptor?.synchronize() } catch { throw .init(cannotWrite: file, error) }
     }
@@ -78,6 +74,10 @@ struct HTTPBodyWriter: ~Copyable {
 }
 
 extension TransportError {
+    package static var folderDestination: TransportError {
+        TransportError(.invalidRequest, "a transport does not choose the name of a file in a folder; use a proxy")
+    }
+
     /// The reason names the file and quotes the system's error.
     init(cannotWrite target: URL, _ error: SystemError) {
         self.init(.storage, "\(target.lastPathComponent) cannot be written (\(error.reason))", underlying: error)

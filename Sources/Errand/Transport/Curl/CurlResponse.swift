@@ -70,7 +70,8 @@ struct CurlResponse: ~Copyable {
         hasRoom ready: @escaping @Sendable () -> Void
     ) throws(TransportError) -> CurlBodyWrite {
         try begin()
-        guard writer?.hasRoom(orCall: ready) != false else { return .awaitsRoom }
+        let receiver = writer?.receiver
+        guard receiver?.hasRoom(orCall: ready) != false else { return .awaitsRoom }
         let write = try decode(bytes, within: &budget, ready)
         if let progress, !request.mayFollow(block.status) {
             progress(TransferProgress(.download, completedBytes: decodedBytes, totalBytes: layout.decodedLength))
@@ -94,7 +95,7 @@ struct CurlResponse: ~Copyable {
         defer { receivedBytes += Int64(unread.count - rest.count) }
         let isDecoded = try decoder.decode(&rest, within: &budget) { part throws(TransportError) in
             try append(part)
-            hasRoom = writer?.hasRoom(orCall: ready) ?? true
+            hasRoom = writer?.receiver?.hasRoom(orCall: ready) ?? true
             return hasRoom
         }
         readBytes = isDecoded ? max(0, readBytes - bytes.count) : readBytes + unread.count - rest.count
@@ -117,6 +118,7 @@ struct CurlResponse: ~Copyable {
     /// Waits until a file is on the disk; called after ``end()``.
     mutating func save() throws(TransportError) {
         try begin()
+        try writer?.receiver?.finish()
         try writer?.synchronize()
     }
 
@@ -125,7 +127,7 @@ struct CurlResponse: ~Copyable {
         try begin()
         let (body, file) = (writer?.body ?? Data(), writer?.file)
         var response = HTTPResponse(status: block.status, headers: block.headers(), body: body, file: file)
-        if writer?.isStreamed == true { response.isStreamed = true }
+        if writer?.receiver != nil { response.isStreamed = true }
         return response
     }
 
