@@ -37,7 +37,8 @@ extension DownloadedFile {
 
     /// Removes what a load with ``APIRequestOptions/resumesDownload`` has stored of a file that is not complete.
     ///
-    /// Does nothing while a load writes it; for one that was cancelled, it is removed when the load has left it. Parts that no load has continued for a week are removed by the next load in their folder.
+    /// Does nothing while a load writes it; for one that was cancelled, it is removed when the load has left it. Parts that no load
+    /// has continued for a week are removed by the next load in their folder.
     public static func removePartialFile(of destination: URL) {
         try? PartialNames(of: destination).removeIfUnused()
     }

@@ -37,6 +37,19 @@ final class LoadRecovery<Value: Sendable> {
         try await retry(after: failure)
     }
 
+    /// Returns the error of a load that may not be sent again; the adapters of failures see it as well.
+    @inline(never) func finalError(
+        _ error: APIError,
+        _ slot: QueueSlot,
+        _ context: Boxed<AdapterContext>?
+    ) async throws(APIError) -> APIError {
+        slot.release()
+        guard let context else { return error }
+        let adapted = try await call.service.adapt(error, in: context.wrappedValue) { false }.0
+        guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
+        return adapted
+    }
+
     // What is inlined into an asynchronous function increases the memory of each load that waits for a login.
 
     @inline(never) private func retry(after error: APIError) async throws(APIError) {

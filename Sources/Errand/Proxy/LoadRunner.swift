@@ -54,14 +54,14 @@ final class LoadRunner<Value: Sendable> {
                 let login = try await turn()
                 sent = login
                 guard let response = try await response(in: login) else { continue }
-                if call.options.stream != nil, try await reconnects(after: nil) { continue }
+                if call.options.stream != nil, try await reconnects(after: nil, in: login) { continue }
                 let isAdapted = call.service.adapters.adaptsResponses
                 let loaded = isAdapted ? try await adaptedValue(in: response) : try value(in: response)
                 if call.renewsLogin { call.service.login.didSucceed(with: login) }
                 return loaded
             } catch {
                 place = .unknown
-                if call.options.stream != nil, try await reconnects(after: error) { continue }
+                if call.options.stream != nil, try await reconnects(after: error, in: sent) { continue }
                 try await recovery.recover(from: failure(error), in: sent, slot, failureContext(sent))
                 beginTry()
             }
@@ -209,7 +209,7 @@ final class LoadRunner<Value: Sendable> {
         // A cancel has ended the admission.
         try slot.send()
         if let stream = call.options.stream { return try await streamedExchange(request, stream, in: login) }
-        let exchange = makeExchange(request)
+        let exchange = Self.makeExchange(request, of: call, in: proxy)
         // Other serializers read such a response in memory.
         let stored = call.serializer.source == .file ? call.options.acceptedStatuses : []
         return (try await exchange.send(storing: stored, progress: progress), exchange.isMultiplexed)
@@ -217,46 +217,38 @@ final class LoadRunner<Value: Sendable> {
 
     // MARK: Streams
 
-    /// Returns when all elements are delivered, also before an error.
     @inline(never) private func streamedExchange(
         _ request: HTTPRequest,
         _ handler: any StreamHandler,
         in login: SentLogin?
     ) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?) {
-        var request = request.with(handler.conditions())
         let stream = ResponseStream(for: handler) { [call] in
             // Not at the end, which may be hours later.
             if let login, call.renewsLogin { call.service.login.didSucceed(with: login) }
-        } didFail: { [proxy, id = call.id] in
-            proxy.loads[id]?.stopWork()
         }
+        var request = request.with(handler.conditions())
         request.destination = .stream(HTTPBodySink(stream))
-        let exchange = makeExchange(request)
-        let response: APIResponse
-        do throws(APIError) {
-            response = try await exchange.send(progress: progress)
-        } catch {
-            if error.type == .cancelled { stream.close() }
-            try await stream.drained()
-            // A transport that has not ended must deliver nothing more.
-            stream.close()
-            try await handler.finish(error)
-            throw error
+        return try await stream.deliver { [call, proxy, request, progress] in
+            let exchange = Self.makeExchange(request, of: call, in: proxy)
+            do throws(APIError) {
+                return .success((try await exchange.send(progress: progress), exchange.isMultiplexed))
+            } catch {
+                return .failure(error)
+            }
         }
-        try await stream.drained()
-        stream.close()
-        try await handler.finish(nil)
-        return (response, exchange.isMultiplexed)
     }
 
     /// Returns whether the stream is to be requested again, and waits until then.
-    @inline(never) private func reconnects(after error: APIError?) async throws(APIError) -> Bool {
+    @inline(never) private func reconnects(
+        after error: APIError?,
+        in login: SentLogin?
+    ) async throws(APIError) -> Bool {
         guard let stream = call.options.stream, error?.type != .cancelled else { return false }
         switch stream.nextStep(after: error) {
         case .recover: return false
         case .end:
             guard let error else { return false }
-            throw failure(error)
+            throw try await recovery.finalError(failure(error), slot, failureContext(login))
         case .reconnect(let delay):
             leavePlace()
             guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
@@ -278,16 +270,14 @@ final class LoadRunner<Value: Sendable> {
         }
     }
 
-    @inline(never) private func makeExchange(_ request: HTTPRequest) -> Exchange {
+    @inline(never) private static func makeExchange(
+        _ request: HTTPRequest,
+        of call: Call<Value>,
+        in proxy: APIProxy
+    ) -> Exchange {
         let trace = call.trace?.makeExchangeTrace()
-        return Exchange(
-            request,
-            id: call.id,
-            cookies: call.cookies,
-            proxy: proxy,
-            trace: trace,
-            resumes: call.draft.resumesDownload
-        )
+        let resumes = call.draft.resumesDownload
+        return Exchange(request, id: call.id, cookies: call.cookies, proxy: proxy, trace: trace, resumes: resumes)
     }
 
     private func request(in generation: Int) async throws(APIError) -> HTTPRequest {
@@ -323,7 +313,8 @@ final class LoadRunner<Value: Sendable> {
             }
         }
         do {
-            return try makeExchange(request.with(call.options.stream?.conditions() ?? [:])).nextRequest()
+            let request = request.with(call.options.stream?.conditions() ?? [:])
+            return try Self.makeExchange(request, of: call, in: proxy).nextRequest()
         } catch {
             throw APIError(error)
         }

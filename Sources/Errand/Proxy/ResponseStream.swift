@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a load does with a response that streams; used by one task at a time, and by the transport where that is said.
+/// What a load does with a response that streams; used by one task at a time, except for ``begin(status:headers:)``.
 protocol StreamHandler: AnyObject, Sendable {
     /// The header lines of the next connection.
     func conditions() -> HTTPHeaders
@@ -8,8 +8,8 @@ protocol StreamHandler: AnyObject, Sendable {
     func begin(status: Int, headers: HTTPHeaders) throws(TransportError) -> Bool
     /// Returns when the elements of these bytes are delivered.
     func receive(_ bytes: [UInt8]) async throws(APIError)
-    /// Called after the last byte of a connection, also of one that was lost.
-    func finish(_ error: APIError?) async throws(APIError)
+    /// Called after the last byte of a response that is complete; returns when the rest of its elements is delivered.
+    func finish() async throws(APIError)
     /// How the load continues after a connection; `error` is why the connection ended.
     func nextStep(after error: APIError?) -> StreamStep
 }
@@ -36,20 +36,41 @@ final class ResponseStream: HTTPBodyReceiver {
         var failure: APIError?
         var ready: (@Sendable () -> Void)?
         var waiter: CheckedContinuation<Void, Never>?
+        var cancelExchange: (@Sendable () -> Void)?
     }
 
     private let handler: any StreamHandler
     private let didBegin: @Sendable () -> Void
-    private let didFail: @Sendable () -> Void
     private let state = Lock(State())
 
-    /// `didBegin` is called when the response is the stream, `didFail` when the handler cannot read it.
-    init(
-        for handler: any StreamHandler,
-        didBegin: @escaping @Sendable () -> Void,
-        didFail: @escaping @Sendable () -> Void
-    ) {
-        (self.handler, self.didBegin, self.didFail) = (handler, didBegin, didFail)
+    /// `didBegin` is called when the response is the stream.
+    init(for handler: any StreamHandler, didBegin: @escaping @Sendable () -> Void) {
+        (self.handler, self.didBegin) = (handler, didBegin)
+    }
+
+    /// Sends a request whose body this object receives; returns when all elements are delivered, also before an error.
+    func deliver<Value: Sendable>(
+        from send: @escaping @Sendable () async -> Result<Value, APIError>
+    ) async throws(APIError) -> Value {
+        // In a task of its own, which ends when the handler cannot read on: the server may send nothing more.
+        let exchange = Task { await send() }
+        let hasFailed = state.withLock { state in
+            state.cancelExchange = { exchange.cancel() }
+            return state.failure != nil
+        }
+        if hasFailed { exchange.cancel() }
+        let result = await withTaskCancellationHandler {
+            await exchange.value
+        } onCancel: {
+            exchange.cancel()
+        }
+        if Task.isCancelled { close() }
+        try await drained()
+        // A transport that has not ended must deliver nothing more.
+        close()
+        let value = try result.get()
+        try await handler.finish()
+        return value
     }
 
     func begin(status: Int, headers: HTTPHeaders) throws(TransportError) -> Bool {
@@ -86,8 +107,6 @@ final class ResponseStream: HTTPBodyReceiver {
                 try await handler.receive(bytes)
             } catch {
                 close(with: error)
-                // The server may send nothing more.
-                didFail()
             }
             state.withLock { state in
                 state.taken = 0
@@ -111,7 +130,7 @@ final class ResponseStream: HTTPBodyReceiver {
     }
 
     /// Discards what has not been taken.
-    func close(with failure: APIError? = nil) {
+    private func close(with failure: APIError? = nil) {
         let former = state.withLock { state in
             let former = state
             (state.isClosed, state.bytes, state.ready) = (true, [], nil)
@@ -119,10 +138,11 @@ final class ResponseStream: HTTPBodyReceiver {
             return former
         }
         former.ready?()
+        if failure != nil { former.cancelExchange?() }
     }
 
     /// Waits until everything is taken; throws why the handler could not.
-    func drained() async throws(APIError) {
+    private func drained() async throws(APIError) {
         await withCheckedContinuation { continuation in
             let isDone = state.withLock { state in
                 guard state.isDraining else { return true }

@@ -115,8 +115,10 @@ public import Observation
     open var timeout: Duration? { nil }
     /// How parameters are encoded as a body; JSON by default.
     open var requestSerializer: RequestSerializer { .json }
-    /// Where the body of a 2xx response is stored: by default in memory, or for a ``DownloadedFile`` in a new file in the
-    /// temporary folder.
+    /// Where the body of a 2xx response is stored: in memory, a file, or a new file of a folder.
+    ///
+    /// By default in memory, or for a ``DownloadedFile`` in a new file in the temporary folder. The name of a file in a folder is
+    /// the one that the server chooses.
     ///
     /// If the destination is a file and ``APIManager/Response`` is decoded from memory, as `Data` is, the load fails with
     /// `invalidRequest`. The file's folder must exist; otherwise the load fails with `storage` before it is sent.

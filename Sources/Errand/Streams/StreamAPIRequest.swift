@@ -2,15 +2,16 @@ import Observation
 
 /// A request whose response is received in elements while it arrives: lines, JSON values, server-sent events.
 ///
-/// A subclass adopts ``APIManager`` with its path and method, and may override ``strategy``. A load begins, is cancelled and ends like
-/// any other; it ends when the response does. Its elements are delivered before the ending, in their order, and none after a cancel:
+/// A subclass adopts ``APIManager`` with its path and method, and may override ``strategy``. A load begins, is cancelled and ends
+/// like any other; it ends when the response does. Its elements are delivered before the ending, in their order, and none after a
+/// cancel:
 ///
 /// - ``APIManagerCallbackDelegate/managerCallAPIDidReceiveElements(_:)`` is called for those that are ready together, which are in
 ///   ``newElements``;
 /// - ``APIManager/elements(params:)`` returns them one by one, and receives no more than are read.
 ///
-/// While the app does not take elements, at most 256 KiB of the response are kept and the server has to wait; the request's `timeout`
-/// does not run then. A comment or an empty line of the server restarts the timeout.
+/// While the app does not take elements, at most 256 KiB of the response are kept and the server has to wait; the request's
+/// `timeout` does not run then. A comment or an empty line of the server restarts the timeout.
 ///
 /// Before the response begins, relogin and retries are those of any load. Once it has begun, the load is not sent again, because
 /// elements would repeat; an event stream connects again, see ``StreamStrategy/reconnects``.
@@ -29,7 +30,7 @@ import Observation
     private var elementsLoad: RequestID?
     private let observation = ChangeObservation()
 
-    /// The newest elements of the newest load, at most ``maxElements``; observable.
+    /// The newest elements of the newest load that has received any, at most ``maxElements``; observable.
     public var elements: [Element] {
         observation.access()
         return kept

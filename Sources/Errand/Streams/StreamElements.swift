@@ -4,8 +4,8 @@ import Synchronization
 /// The elements of a stream, one by one; for scripts.
 ///
 /// Returned by `elements(params:)` of a ``StreamAPIRequest``. An iteration begins a load at its first element, and receives no more
-/// than are read. It ends when the response does, and throws the error of a load that fails. Leaving the iteration or cancelling its
-/// task cancels the load.
+/// than are read. It ends when the response does, and throws the error of a load that fails. Leaving the iteration or cancelling
+/// its task cancels the load.
 public struct StreamElements<Element: Sendable>: AsyncSequence, Sendable {
     /// Why the load failed.
     public typealias Failure = APIError
@@ -89,7 +89,12 @@ private final class StreamIteration<Element: Sendable>: Sendable {
             self.load.withLock { [load] in $0 = load }
         }
         return try await withTaskCancellationHandler {
-            await buffer.next(while: load.isActive)
+            let next = await buffer.next(while: load.isActive)
+            guard case .success(.some) = next, !load.isActive() else { return next }
+            // Returned after a cancel, which ends the load before its elements are read; every other ending is for the next call.
+            let end = await buffer.next { false }
+            if case .failure(let error) = end, error.type == .cancelled { return end }
+            return next
         } onCancel: {
             leaveOnce()
         }.get()

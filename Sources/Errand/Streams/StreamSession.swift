@@ -32,7 +32,7 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
     func conditions() -> HTTPHeaders {
         connection.withLock { $0.isOpen = false }
         guard strategy.kind == .events else { return [:] }
-        var headers: HTTPHeaders = ["Accept": "text/event-stream", "Cache-Control": "no-store"]
+        var headers: HTTPHeaders = ["Accept": "text/event-stream", "Cache-Control": "no-cache"]
         let id = reader.lastEventID
         // One with a control character is no value of a header line.
         if !id.isEmpty, id.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) { headers["Last-Event-ID"] = id }
@@ -40,13 +40,14 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
     }
 
     func begin(status: Int, headers: HTTPHeaders) throws(TransportError) -> Bool {
-        guard (200..<300).contains(status), status != 204, status != 205 else {
-            connection.withLock { if status == 204 { $0.hasEnded = true } }
+        guard (200..<300).contains(status), status != 204 else {
+            if status == 204 { connection.withLock { $0.hasEnded = true } }
             return false
         }
-        if strategy.kind == .events, !headers.isEventStream {
+        if strategy.kind == .events, status != 200 || !headers.isEventStream {
             connection.withLock { $0.hasEnded = true }
-            throw TransportError(.badResponse, "the response is no text/event-stream")
+            let reason = status == 200 ? "it is no text/event-stream" : "its status is \(status), not 200"
+            throw TransportError(.badResponse, "the response is no event stream: \(reason)")
         }
         connection.withLock { ($0.isOpen, $0.hasOpened) = (true, true) }
         return true
@@ -60,8 +61,8 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
         }
     }
 
-    func finish(_ error: APIError?) async throws(APIError) {
-        guard error == nil, connection.withLock(\.isOpen) else { return }
+    func finish() async throws(APIError) {
+        guard connection.withLock(\.isOpen) else { return }
         try await deliverElements { reader, elements throws(APIError) in try reader.finish(into: &elements) }
     }
 

@@ -93,8 +93,8 @@ extension StreamStrategy where Element: Decodable {
 extension StreamStrategy {
     /// Server-sent events, each made an element by a closure.
     ///
-    /// - Parameter transform: Returns the element; `nil` ignores the event. Called once for each event, off the main actor. An error
-    ///   fails the load with `decoding`, unless it is an ``APIError``.
+    /// - Parameter transform: Returns the element; `nil` ignores the event. Called once for each event, off the main actor. An
+    ///   error fails the load with `decoding`, unless it is an ``APIError``.
     /// - Returns: The strategy.
     public static func events(_ transform: @escaping @Sendable (ServerSentEvent) throws -> Element?) -> Self {
         Self(kind: .events) { _, limit in

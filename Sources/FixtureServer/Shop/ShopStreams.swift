@@ -2,7 +2,7 @@ extension ShopAPI {
     private static let stations = ["packed in Shenzhen", "on a train to Berlin", "delivered"]
     private static let words = ["It", " ships", " today,", " and", " arrives", " on", " Friday."]
 
-    /// Adds `/orders/{order}/way`, an event stream whose connection is lost once, and `/assistant`, whose response grows word by word.
+    /// Adds `/orders/{order}/way`, an event stream whose connection is lost once, and `/assistant`, whose response grows.
     func addStreams(to table: inout RouteTable) {
         members(&table, "GET", "/orders/:id/way") { call, _ in
             let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"

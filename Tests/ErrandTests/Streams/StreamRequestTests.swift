@@ -111,6 +111,17 @@ struct StreamRequestTests {
         Stream(delegate: screen, proxy: proxy)
     }
 
+    /// Reads one element; returns why there is none.
+    private func readOne(of request: LineStream) async -> APIErrorType? {
+        var elements = request.elements().makeAsyncIterator()
+        do throws(APIError) {
+            _ = try await elements.next()
+            return nil
+        } catch {
+            return error.type
+        }
+    }
+
     // MARK: Elements
 
     @Test func `A screen receives elements while they arrive, and then one ending`() async {
@@ -163,15 +174,7 @@ struct StreamRequestTests {
         let (response, _) = HTTPResponse.open([:])
         respond([response])
         let request = make(LineStream.self)
-        let reading = Task { () -> APIErrorType? in
-            var elements = request.elements().makeAsyncIterator()
-            do throws(APIError) {
-                _ = try await elements.next()
-                return nil
-            } catch {
-                return error.type
-            }
-        }
+        let reading = Task { await readOne(of: request) }
         await transport.waitForRequests()
         reading.cancel()
         #expect(await reading.value == .cancelled)
@@ -272,6 +275,31 @@ struct StreamRequestTests {
         #expect(transport.requests.count == 1)
     }
 
+    @Test(arguments: [false, true])
+    func `An adapter of failures sees the error of a lost stream, which is not sent again`(_ asksAgain: Bool) async {
+        let failures = Lock<[APIErrorType]>([])
+        let service = APIService.sample { service in
+            service.adapters.failure = [
+                Adapter { error, _ in
+                    failures.withLock { $0.append(error.type) }
+                    if asksAgain { throw AdapterRetry.again() }
+                    error = APIError(.noNetwork, reason: "the lift")
+                }
+            ]
+        }
+        let proxy = APIProxy(service: service, transport: transport, clock: clock)
+        let (response, body) = HTTPResponse.open([:])
+        respond([response])
+        let request = LineStream(delegate: screen, proxy: proxy)
+        request.loadData()
+        body.yield(Data("one\n".utf8))
+        body.finish(throwing: TransportError(.connectionLost, "cut"))
+        #expect(await screen.screen.ending() == .failure(asksAgain ? .transport : .noNetwork))
+        #expect(failures.withLock(\.self) == [.transport])
+        #expect(request.elements == ["one"])
+        #expect(transport.requests.count == 1)
+    }
+
     @Test func `A refusal before the stream is retried, and its body is read as usual`() async {
         let service = APIService.sample { service in
             service.retryPolicy = RetryPolicy()
@@ -302,7 +330,8 @@ struct StreamRequestTests {
             request.loadData()
             body.yield(Data("one\n".utf8))
             await suspend(while: request.elements.isEmpty)
-            await clock.waitForSleepers()
+            // Besides the deadline there is the timeout of the service.
+            await clock.waitForSleepers(isDeadline ? 2 : 1)
             clock.advance(by: .seconds(20))
             #expect(await screen.screen.ending() == .failure(.timeout))
             request.reset()
@@ -328,15 +357,7 @@ struct StreamRequestTests {
         let request = make(LineStream.self)
         request.customRestartPolicy = .ignoreNew
         request.loadData()
-        let reading = Task { () -> APIErrorType? in
-            var elements = request.elements().makeAsyncIterator()
-            do throws(APIError) {
-                _ = try await elements.next()
-                return nil
-            } catch {
-                return error.type
-            }
-        }
+        let reading = Task { await readOne(of: request) }
         await suspend(while: request.waiters.isEmpty)
         reading.cancel()
         #expect(await reading.value == .cancelled)
@@ -366,7 +387,7 @@ struct StreamRequestTests {
         let sent = transport.requests
         #expect(sent.map { $0.headers["Last-Event-ID"] } == [nil, "7", "7"])
         #expect(sent.allSatisfy { $0.headers["Accept"] == "text/event-stream" })
-        #expect(sent.allSatisfy { $0.headers["Cache-Control"] == "no-store" })
+        #expect(sent.allSatisfy { $0.headers["Cache-Control"] == "no-cache" })
     }
 
     @Test func `Attempts without an event wait longer, up to the longest delay`() async {
@@ -429,6 +450,47 @@ struct StreamRequestTests {
             #expect(await screen.screen.ending() == (isAccepted ? .success : .failure(.transport)))
             request.reset()
         }
+    }
+
+    @Test(.enabled(if: SharedData.eventSource.exists, "the web platform tests are not here"))
+    func `The header lines are those that the web platform tests expect`() async throws {
+        let lines = [("request-accept.any.js", "Accept"), ("request-cache-control.any.js", "Cache-Control")]
+        for (file, name) in lines {
+            let script = String(decoding: try SharedData.eventSource.bytes(file), as: UTF8.self)
+            let expected = try #require(script.firstMatch(of: /assert_equals\(e\.data, "([^"]+)"/)).1
+            let request = make(EventStream.self)
+            // Twice, as they do.
+            for _ in 0..<2 {
+                respond([.status(204)])
+                request.loadData()
+                #expect(await screen.screen.ending() == .success)
+                #expect(transport.requests.last?.headers[name] == String(expected))
+            }
+        }
+    }
+
+    @Test(.enabled(if: SharedData.eventSource.exists, "the web platform tests are not here"))
+    func `Each status of the web platform tests ends an event stream, and delivers nothing`() async throws {
+        let script = String(decoding: try SharedData.eventSource.bytes("request-status-error.window.js"), as: UTF8.self)
+        let statuses = script.matches(of: /statusTest\("(\d+)"\)/).compactMap { Int($0.1) }
+        #expect(statuses == [204, 205, 210, 299, 404, 410, 503])
+        for status in statuses {
+            let request = make(EventStream.self)
+            respond([Self.events([204, 205].contains(status) ? "" : "data: data\n\n", status: status)])
+            request.loadData()
+            let ending: RequestRecorder.Event =
+                switch status {
+                case 204: .success
+                case ..<300: .failure(.transport)
+                default: .failure(.http)
+                }
+            #expect(await screen.screen.ending() == ending, "\(status)")
+            #expect(request.elements.isEmpty)
+            if status == 205 {
+                #expect(request.error?.reason == "the response is no event stream: its status is 205, not 200")
+            }
+        }
+        #expect(transport.requests.count == statuses.count)
     }
 
     @Test func `An expired login is renewed before the stream, and is proven when it begins`() async throws {

@@ -73,6 +73,16 @@ private final class SlowReceiver: HTTPBodyReceiver {
         ready?()
         return bytes
     }
+
+    /// Makes room whenever there is none, until this many bytes have arrived; returns all that were kept.
+    @discardableResult func take(until length: Int64) async -> [UInt8] {
+        var bytes: [UInt8] = []
+        while total < length {
+            await suspend(while: !isFull && total < length)
+            bytes += take()
+        }
+        return bytes + take()
+    }
 }
 
 extension HTTPRequest {
@@ -137,10 +147,7 @@ struct ResponseStreamTests {
         let server = try FixtureServer.start { _ in .stream(.counting(length)) }
         let receiver = SlowReceiver(capacity: Self.window)
         async let response = TransportKind.curl.send(HTTPRequest(to: server, into: receiver))
-        while receiver.total < length {
-            await suspend(while: !receiver.isFull && receiver.total < length)
-            receiver.take()
-        }
+        await receiver.take(until: length)
         #expect(try await response.status == 200)
         #expect(receiver.isCounting)
         #expect(receiver.total == length)
@@ -153,10 +160,7 @@ struct ResponseStreamTests {
         let server = try FixtureServer.start { _ in .bytes(bomb, headers: ["Content-Encoding": "gzip"]) }
         let receiver = SlowReceiver(capacity: Self.window)
         async let response = TransportKind.curl.send(HTTPRequest(to: server, into: receiver))
-        while receiver.total < length {
-            await suspend(while: !receiver.isFull && receiver.total < length)
-            receiver.take()
-        }
+        await receiver.take(until: length)
         #expect(try await response.status == 200)
         #expect(receiver.total == length)
         // The decoder's buffer.
@@ -178,11 +182,7 @@ struct ResponseStreamTests {
         // Longer than the timeout of the one that waits.
         #expect(await transport.ending(of: silent) == .timeout)
         #expect(receiver.isFull)
-        while receiver.total < 300_000 {
-            receiver.take()
-            await suspend(while: !receiver.isFull && receiver.total < 300_000)
-        }
-        receiver.take()
+        await receiver.take(until: 300_000)
         #expect(await sending.value == .timeout)
     }
 
@@ -207,12 +207,7 @@ struct ResponseStreamTests {
             #expect(response.body == Data(text.utf8))
         }
         for (receiver, stream) in zip(receivers, streams) {
-            var bytes: [UInt8] = []
-            while bytes.count < text.utf8.count {
-                await suspend(while: !receiver.isFull && Int(receiver.total) < text.utf8.count)
-                bytes += receiver.take()
-            }
-            #expect(bytes == Array(text.utf8))
+            #expect(await receiver.take(until: Int64(text.utf8.count)) == Array(text.utf8))
             #expect(try await stream.value.status == 200)
         }
     }
@@ -265,9 +260,40 @@ struct ResponseStreamTests {
         #expect(receiver.take() == Array("onetwo".utf8))
     }
 
+    @Test func `The timeout of a script does not run while the receiver has no room, and runs again afterwards`() async
+    {
+        let clock = ManualClock()
+        let transport = ScriptedTransport(clock: clock)
+        let (parts, server) = AsyncStream<Data>.makeStream()
+        transport.on(.get, "/events") { _ in .stream { parts } }
+        let receiver = SlowReceiver(capacity: 1)
+        var request = HTTPRequest(.get, URL("http://shop.test/events"))
+        (request.destination, request.timeout) = (.stream(HTTPBodySink(receiver)), .seconds(20))
+        let isOver = Lock(false)
+        let sending = Task { [request] in
+            defer { isOver.withLock { $0 = true } }
+            return await transport.ending(of: request)
+        }
+        // The second one waits for room.
+        for text in ["one", "two"] { server.yield(Data(text.utf8)) }
+        await suspend(while: !receiver.isFull)
+        for _ in 0..<2 {
+            await clock.waitForSleepers()
+            clock.advance(by: .seconds(20))
+        }
+        #expect(receiver.isFull)
+        await receiver.take(until: 6)
+        while !isOver.withLock(\.self) {
+            await suspend(while: clock.sleepers == 0 && !isOver.withLock(\.self))
+            clock.advance(by: .seconds(20))
+        }
+        #expect(await sending.value == .timeout)
+        #expect(receiver.total == 6)
+    }
+
     @Test func `A script's body is passed on as there is room`() async throws {
         let transport = ScriptedTransport()
-        let length = 1 << 20
+        let length: Int64 = 1 << 20
         transport.on(.get, "/bytes") { _ in
             .stream {
                 AsyncStream<Data> { continuation in
@@ -280,10 +306,7 @@ struct ResponseStreamTests {
         var request = HTTPRequest(.get, URL("http://shop.test/bytes"))
         request.destination = .stream(HTTPBodySink(receiver))
         async let response = transport.send(request, progress: nil)
-        while receiver.total < length {
-            await suspend(while: !receiver.isFull && receiver.total < length)
-            receiver.take()
-        }
+        await receiver.take(until: length)
         #expect(try await response.body.isEmpty)
         #expect(receiver.isCounting)
         #expect(receiver.most < Self.window + 65_536)
