@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 enum {
-    digest_count = 3,
+    digest_count = 4,
     cipher_count = 4,
     set_nonce_length = 0x9,
     get_tag = 0x10,
@@ -64,7 +64,7 @@ struct cryptort_library {
 static const struct {
     const char *name;
     const char *function;
-} digest_names[digest_count] = {{"MD5", "EVP_md5"}, {"SHA1", "EVP_sha1"}, {"SHA256", "EVP_sha256"}},
+} digest_names[digest_count] = {{"MD5", "EVP_md5"}, {"SHA1", "EVP_sha1"}, {"SHA256", "EVP_sha256"}, {"SHA512", "EVP_sha512"}},
   cipher_names[cipher_count] = {
     {"AES-128-GCM", "EVP_aes_128_gcm"},
     {"AES-192-GCM", "EVP_aes_192_gcm"},

@@ -23,6 +23,7 @@ typedef enum {
     cryptort_md5 = 0,
     cryptort_sha1 = 1,
     cryptort_sha256 = 2,
+    cryptort_sha512 = 3,
 } cryptort_digest;
 
 typedef enum {
@@ -59,7 +60,7 @@ cryptort_library *cryptort_load(
 /// Returns the version of the library as text.
 const char *cryptort_version(const cryptort_library *library);
 
-/// Writes the digest of `input`: 16, 20 or 32 bytes.
+/// Writes the digest of `input`: 16, 20, 32 or 64 bytes.
 cryptort_result cryptort_hash(
     const cryptort_library *library, cryptort_digest digest, cryptort_bytes input, uint8_t *output);
 

@@ -6,7 +6,6 @@ enum PayloadHash {
     /// What services that accept it read instead of the hash of a body.
     static let unsigned = Array("UNSIGNED-PAYLOAD".utf8)
     private static let ofNoBytes = Array("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855".utf8)
-    private static let chunkSize = 256 << 10
 
     /// Returns the hash of all pieces in hexadecimal digits; files are read in chunks.
     ///
@@ -17,12 +16,12 @@ enum PayloadHash {
         if body.pieces.count == 1, case .data(let data) = first {
             return data.isEmpty ? ofNoBytes : try Digest.sha256.hash(of: data).hexadecimalBytes
         }
-        var hash = try PlatformCrypto.RunningSHA256()
+        var hash = try PlatformCrypto.RunningHash(.sha256)
         for piece in body.pieces { try add(piece, to: &hash) }
         return try hash.finish().hexadecimalBytes
     }
 
-    private static func add(_ piece: HTTPBody.Piece, to hash: inout PlatformCrypto.RunningSHA256) throws {
+    private static func add(_ piece: HTTPBody.Piece, to hash: inout PlatformCrypto.RunningHash) throws {
         switch piece {
         case .data(let data): try hash.add(data)
         case .file(let url): try addFile(url, to: &hash)
@@ -33,7 +32,7 @@ enum PayloadHash {
         }
     }
 
-    private static func addFile(_ url: URL, to hash: inout PlatformCrypto.RunningSHA256) throws {
+    private static func addFile(_ url: URL, to hash: inout PlatformCrypto.RunningHash) throws {
         let file: FileHandle
         do {
             file = try FileHandle(forReadingFrom: url)
@@ -42,15 +41,10 @@ enum PayloadHash {
             throw APIError(.invalidRequest, reason: reason, underlying: error)
         }
         defer { try? file.close() }
-        while let chunk = try chunk(of: file), !chunk.isEmpty {
-            try Task.checkCancellation()
-            try hash.add(chunk)
-        }
-    }
-
-    private static func chunk(of file: FileHandle) throws -> Data? {
         do {
-            return try file.read(upToCount: chunkSize)
+            try hash.add(file)
+        } catch  where error is CancellationError || error is SigningError {
+            throw error
         } catch {
             throw APIError(.storage, reason: "a file of the body cannot be read to sign it", underlying: error)
         }

@@ -8,6 +8,8 @@ package enum Digest: Sendable, CaseIterable {
     case sha1
     /// SHA-256 (FIPS 180-4).
     case sha256
+    /// SHA-512 (FIPS 180-4).
+    case sha512
 
     /// The length of a digest in bytes.
     var count: Int {
@@ -15,6 +17,7 @@ package enum Digest: Sendable, CaseIterable {
         case .md5: 16
         case .sha1: 20
         case .sha256: 32
+        case .sha512: 64
         }
     }
 
@@ -23,5 +26,17 @@ package enum Digest: Sendable, CaseIterable {
     /// - Throws: `libraryUnavailable` where the platform does not have the function.
     package func hash(of data: some ContiguousBytes) throws(SigningError) -> [UInt8] {
         try PlatformCrypto.hash(data, with: self)
+    }
+}
+
+extension PlatformCrypto.RunningHash {
+    private static let chunkSize = 256 << 10
+
+    /// Adds a file from its current offset on.
+    mutating func add(_ file: FileHandle) throws {
+        while let chunk = try file.read(upToCount: Self.chunkSize), !chunk.isEmpty {
+            try Task.checkCancellation()
+            try add(chunk)
+        }
     }
 }

@@ -12,20 +12,31 @@ package enum PlatformCrypto {
             case .md5: Array(Insecure.MD5.hash(data: bytes))
             case .sha1: Array(Insecure.SHA1.hash(data: bytes))
             case .sha256: Array(SHA256.hash(data: bytes))
+            case .sha512: Array(SHA512.hash(data: bytes))
             }
         }
     }
 
-    /// A SHA-256 whose input arrives in parts.
-    package struct RunningSHA256: ~Copyable {
-        private var state = SHA256()
+    /// A digest whose input arrives in parts.
+    package struct RunningHash: ~Copyable {
+        private var state: any HashFunction
 
         // They throw as those of libcrypto do.
-        package init() throws(SigningError) {}
+        package init(_ digest: Digest) throws(SigningError) {
+            state =
+                switch digest {
+                case .md5: Insecure.MD5()
+                case .sha1: Insecure.SHA1()
+                case .sha256: SHA256()
+                case .sha512: SHA512()
+                }
+        }
 
         package mutating func add(_ data: Data) throws(SigningError) { state.update(data: data) }
 
-        package mutating func finish() throws(SigningError) -> [UInt8] { Array(state.finalize()) }
+        package mutating func finish() throws(SigningError) -> [UInt8] { Self.result(of: state) }
+
+        private static func result(of state: some HashFunction) -> [UInt8] { Array(state.finalize()) }
     }
 
     static func hmacSHA256(_ data: some ContiguousBytes, key: [UInt8]) throws(SigningError) -> [UInt8] {

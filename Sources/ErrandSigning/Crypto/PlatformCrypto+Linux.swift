@@ -13,33 +13,34 @@ package enum PlatformCrypto {
         }
     }
 
-    /// A SHA-256 whose input arrives in parts.
-    package struct RunningSHA256: ~Copyable {
+    /// A digest whose input arrives in parts.
+    package struct RunningHash: ~Copyable {
         private let library: Libcrypto
         private let state: OpaquePointer
+        private let digest: Digest
 
-        package init() throws(SigningError) {
+        package init(_ digest: Digest) throws(SigningError) {
             let library = try PlatformCrypto.library.get()
-            let state = try Self.start(library)
-            (self.library, self.state) = (library, state)
+            let state = try Self.start(digest, library)
+            (self.library, self.state, self.digest) = (library, state, digest)
         }
 
         deinit { cryptort_hash_free(library.pointer, state) }
 
-        private static func start(_ library: Libcrypto) throws(SigningError) -> OpaquePointer {
+        private static func start(_ digest: Digest, _ library: Libcrypto) throws(SigningError) -> OpaquePointer {
             var state: OpaquePointer?
-            let result = cryptort_hash_start(library.pointer, cryptort_sha256, &state)
-            guard result == cryptort_success, let state else { throw SigningError(result, of: "sha256") }
+            let result = cryptort_hash_start(library.pointer, digest.number, &state)
+            guard result == cryptort_success, let state else { throw SigningError(result, of: "\(digest)") }
             return state
         }
 
         package mutating func add(_ data: Data) throws(SigningError) {
             let result = data.withBytes { cryptort_hash_add(library.pointer, state, $0) }
-            guard result == cryptort_success else { throw SigningError(result, of: "sha256") }
+            guard result == cryptort_success else { throw SigningError(result, of: "\(digest)") }
         }
 
         package mutating func finish() throws(SigningError) -> [UInt8] {
-            try PlatformCrypto.bytes(count: Digest.sha256.count, of: "sha256") { output in
+            try PlatformCrypto.bytes(count: digest.count, of: "\(digest)") { output in
                 cryptort_hash_finish(library.pointer, state, output)
             }
         }
@@ -191,6 +192,7 @@ extension Digest {
         case .md5: cryptort_md5
         case .sha1: cryptort_sha1
         case .sha256: cryptort_sha256
+        case .sha512: cryptort_sha512
         }
     }
 }

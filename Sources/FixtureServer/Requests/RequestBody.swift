@@ -24,12 +24,12 @@ package enum BodyHandling: Sendable {
 struct BodyCollector: ~Copyable {
     private let handling: BodyHandling
     private var kept: [UInt8] = []
-    private var hash: PlatformCrypto.RunningSHA256?
+    private var hash: PlatformCrypto.RunningHash?
     private(set) var count: Int64 = 0
 
     init(_ handling: BodyHandling) {
         self.handling = handling
-        if case .digest = handling { hash = try? PlatformCrypto.RunningSHA256() }
+        if case .digest = handling { hash = try? PlatformCrypto.RunningHash(.sha256) }
     }
 
     /// The gate that must open before more of the body is read; `nil` when none is closed.

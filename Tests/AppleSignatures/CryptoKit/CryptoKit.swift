@@ -44,6 +44,15 @@ public struct SHA256: HashFunction, Sendable {
     public func finalize() -> SHA256Digest { fatalError() }
 }
 
+public struct SHA512Digest: Digest { public static var byteCount: Int { 64 } }
+
+public struct SHA512: HashFunction, Sendable {
+    public static var blockByteCount: Int { 128 }
+    public init() {}
+    public mutating func update(bufferPointer: UnsafeRawBufferPointer) {}
+    public func finalize() -> SHA512Digest { fatalError() }
+}
+
 public enum Insecure {
     public struct MD5Digest: CryptoKit.Digest { public static var byteCount: Int { 16 } }
     public struct SHA1Digest: CryptoKit.Digest { public static var byteCount: Int { 20 } }

@@ -18,7 +18,7 @@ struct SHA256Tests {
         let bytes = [UInt8](repeating: 0x61, count: count)
         #expect(SHA256.hexadecimal(of: bytes) == expected)
         for size in [1, 63, 64, 65] {
-            var hash = try PlatformCrypto.RunningSHA256()
+            var hash = try PlatformCrypto.RunningHash(.sha256)
             for start in stride(from: 0, to: count, by: size) {
                 try hash.add(Data(bytes[start..<min(count, start + size)]))
             }

@@ -1,0 +1,70 @@
+public import Errand
+public import Foundation
+
+extension Adapter<APIResponse> {
+    /// Fails a load whose content is not that of the response's `Repr-Digest` (RFC 9530), with `invalidResponse`.
+    ///
+    /// ```swift
+    /// service.adapters.response.append(.reprDigest)
+    /// ```
+    ///
+    /// Compares the SHA-512 or else the SHA-256 of a body in memory or in a file; other algorithms are not secure, and are
+    /// ignored. For a download that was continued, the digest is that of the whole file. A file whose digest is another is
+    /// removed, also its part, so that the next load begins again.
+    ///
+    /// Not compared: a response without the header line, one that is not 2xx, one with a content coding, which is decoded by
+    /// then, one to a `Range` of the app, and one that streams.
+    public static var reprDigest: Adapter<APIResponse> {
+        Adapter("Adapter.reprDigest") { response, context in
+            guard response.headers["Content-Encoding"] == nil,
+                let (digest, expected) = response.headers["Repr-Digest"].flatMap(ReprDigest.strongest)
+            else { return }
+            try response.check(digest, is: expected, in: context)
+        }
+    }
+
+    /// Fails a load whose content has another SHA-256 than `digest`, for example one of a manifest, with `invalidResponse`.
+    ///
+    /// For the ``APIRequestOptions/adapters`` of one request. Otherwise as ``reprDigest``; a content coding is decoded before.
+    ///
+    /// - Parameter digest: The 32 bytes of the expected digest.
+    public static func sha256(_ digest: Data) -> Adapter<APIResponse> {
+        Adapter("Adapter.sha256") { response, context in
+            try response.check(.sha256, is: Array(digest), in: context)
+        }
+    }
+}
+
+/// A dictionary of digests as `Repr-Digest` has it (RFC 9530 section 3): `sha-256=:<base64>:, sha-512=:<base64>:`.
+enum ReprDigest {
+    /// Returns the strongest digest that can be computed here.
+    static func strongest(in header: String) -> (Digest, [UInt8])? {
+        let digests = header.split(separator: ",").reduce(into: [String: [UInt8]]()) { digests, member in
+            // The last one of a key counts (RFC 9651 section 4.2.2).
+            guard let match = member.wholeMatch(of: /\s*([a-z0-9*_.-]+)\s*=\s*:([A-Za-z0-9+\/=]*):\s*(?:;.*)?/),
+                let bytes = Data(base64Encoded: String(match.2))
+            else { return }
+            digests[String(match.1)] = Array(bytes)
+        }
+        return digests["sha-512"].map { (.sha512, $0) } ?? digests["sha-256"].map { (.sha256, $0) }
+    }
+}
+
+extension APIResponse {
+    fileprivate func check(_ digest: Digest, is expected: [UInt8], in context: AdapterContext) throws {
+        // A part that continues a file is in it.
+        let isPart = status == 206 && (file == nil || context.request?.headers["Range"] != nil)
+        guard isSuccess, !isPart, context.method != .head, file != nil || !body.isEmpty else { return }
+        guard try hash(digest) != expected else { return }
+        throw APIError(.invalidResponse, reason: "the content does not have the expected \(digest) digest")
+    }
+
+    private func hash(_ digest: Digest) throws -> [UInt8] {
+        guard let file else { return try digest.hash(of: body) }
+        var hash = try PlatformCrypto.RunningHash(digest)
+        let handle = try FileHandle(forReadingFrom: file)
+        defer { try? handle.close() }
+        try hash.add(handle)
+        return try hash.finish()
+    }
+}
