@@ -26,9 +26,10 @@ extension DownloadedFile {
     /// Returns how many bytes a load with ``APIRequestOptions/resumesDownload`` has stored of a file that is not complete; `nil` if
     /// there are none.
     ///
-    /// The next load continues there, unless the server has another version by then.
+    /// The next load continues there, unless the server has another version by then. For a destination that is a file; what is kept
+    /// of a download to a folder is named after its URL.
     public static func partialBytes(of destination: URL) -> Int64? {
-        guard let names = try? PartialNames(of: destination) else { return nil }
+        guard let names = names(of: destination) else { return nil }
         var status = stat()
         guard lstat(names.file.path, &status) == 0 else { return nil }
         let (record, offset) = PartialRecord.read(names, of: status, for: nil)
@@ -40,7 +41,11 @@ extension DownloadedFile {
     /// Does nothing while a load writes it; for one that was cancelled, it is removed when the load has left it. Parts that no load
     /// has continued for a week are removed by the next load in their folder.
     public static func removePartialFile(of destination: URL) {
-        try? PartialNames(of: destination).removeIfUnused()
+        names(of: destination)?.removeIfUnused()
+    }
+
+    private static func names(of destination: URL) -> PartialNames? {
+        (try? FilePlace(.file(destination))).map { PartialNames(of: $0.target) }
     }
 }
 

@@ -31,19 +31,20 @@ struct PartialNames: Sendable {
     let record: URL
     let folder: String
     private let target: URL
+    /// For errors.
+    private let what: String
 
-    init(of target: URL) throws(TransportError) {
-        let name = target.lastPathComponent
-        guard target.isFileURL, !["", "/", ".", ".."].contains(name) else {
-            throw TransportError(.invalidRequest, "the destination is not the URL of a file")
-        }
+    /// Those of a file of the app; for a file whose name is not known, `stem` stands for the name.
+    init(of target: URL, stem: String? = nil) {
+        let name = stem ?? target.lastPathComponent
         let parent = target.deletingLastPathComponent()
         let temporaryEnding = Self.recordEnding + "-tmp"
         let isLong = name.utf8.count + temporaryEnding.utf8.count + 1 > Self.longestName
-        let stem = isLong ? ".\(Self.hash(name))" : ".\(name)"
-        file = parent.appendingPathComponent(stem + Self.fileEnding, isDirectory: false)
-        record = parent.appendingPathComponent(stem + Self.recordEnding, isDirectory: false)
+        let dotted = isLong ? ".\(Self.hash(name))" : ".\(name)"
+        file = parent.appendingPathComponent(dotted + Self.fileEnding, isDirectory: false)
+        record = parent.appendingPathComponent(dotted + Self.recordEnding, isDirectory: false)
         (folder, self.target) = (parent.path, target)
+        what = stem == nil ? "to \(name)" : "of the same URL to its folder"
     }
 
     static func hash(_ text: String) -> String {
@@ -82,7 +83,7 @@ struct PartialNames: Sendable {
     var lockError: TransportError { errno == EWOULDBLOCK ? inUse : TransportError(cannotWrite: target, .last("flock")) }
 
     var inUse: TransportError {
-        TransportError(.storage, "another download to \(target.lastPathComponent) is running")
+        TransportError(.storage, "another download \(what) is running")
     }
 
     // MARK: Files

@@ -2,7 +2,7 @@ import Foundation
 
 /// What the bytes of a partial file are a part of, as JSON beside it.
 ///
-/// It has no secret: the URL is a hash, and of the header lines there is the validator alone.
+/// It has no secret: the URL is a hash, and of the header lines there are the validator and the name of the file alone.
 struct PartialRecord: Codable, Sendable {
     /// Of the format.
     private static let currentVersion = 1
@@ -14,6 +14,8 @@ struct PartialRecord: Codable, Sendable {
     private var key = ""
     /// A strong `ETag`, or else the `Last-Modified`; `nil` for a body that cannot be continued.
     private var validator: String?
+    /// The name of the file in the response to the first request; a response of the rest may be without.
+    private(set) var name: String?
     /// Of the whole body.
     var length: Int64?
     /// The bytes that are on the disk.
@@ -27,6 +29,7 @@ struct PartialRecord: Codable, Sendable {
     /// That of a whole body.
     init(_ headers: HTTPHeaders, key: String) {
         self.key = key
+        name = headers["Content-Disposition"].flatMap(ContentDisposition.filename)
         // A part of a coded body is not one of the decoded body.
         guard !headers.hasContentCoding else { return }
         length = headers["Content-Length"].flatMap { Int64($0) }

@@ -53,8 +53,8 @@ struct RequestDraft: Sendable {
     }
 
     mutating func resumeDownload(to destination: HTTPRequest.Destination) throws(APIError) {
-        guard case .file = destination, method == .get else {
-            let reason = "resumesDownload is for a GET whose destination is a file"
+        guard destination != .memory, method == .get else {
+            let reason = "resumesDownload is for a GET whose destination is a file or a folder"
             throw APIError(.invalidRequest, reason: reason)
         }
         guard headers["Range"] == nil else {

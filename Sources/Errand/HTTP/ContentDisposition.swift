@@ -71,10 +71,10 @@ enum SafeFilename {
         return Set(["CON", "PRN", "AUX", "NUL"] + numbered)
     }()
 
-    /// The name that `header` has, else that of the last segment of `url`, else "download": one component of a path, neither hidden
-    /// nor reserved, without control characters.
-    static func name(header: String?, url: URL) -> String {
-        header.flatMap(ContentDisposition.filename).flatMap(safe) ?? safe(url.lastPathComponent) ?? unnamed
+    /// `text`, else the last segment of `url`, else "download": one component of a path, neither hidden nor reserved, without
+    /// control characters.
+    static func name(_ text: String?, url: URL) -> String {
+        text.flatMap(safe) ?? safe(url.lastPathComponent) ?? unnamed
     }
 
     static func safe(_ text: String) -> String? {

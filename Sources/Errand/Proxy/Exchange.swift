@@ -56,12 +56,10 @@ final class Exchange {
             case .memory: return try await response(progress)
             case .stream: return try await streamedResponse(progress)
             case .file, .folder:
-                if resumes, case .file(let target) = first.destination {
-                    return try await resumedResponse(in: target, accepting: statuses, progress)
-                }
-                let file = try stage(first.destination)
+                if resumes { return try await resumedResponse(accepting: statuses, progress) }
+                let file = try stage()
                 let response = try await response(progress)
-                file.setName(from: response)
+                file.place.setName(from: response.headers, url: response.url)
                 trace = nil
                 return try store(response, in: file, isStored: response.file == file.url, accepting: statuses)
             }
@@ -173,11 +171,10 @@ final class Exchange {
 
     /// Sends what the server has to send again with another attempt of the load, without the file.
     @inline(never) private func resumedResponse(
-        in target: URL,
         accepting statuses: Set<Int>,
         _ progress: TransferProgress.Handler?
     ) async throws(TransportError) -> APIResponse {
-        let file = try PartialFile(for: target, of: first.url)
+        let file = try PartialFile(for: first.destination, of: first.url)
         guard let id, proxy.loads.setFile(file, of: id) else {
             throw TransportError(.cancelled, "cancelled before it was sent")
         }
@@ -189,6 +186,7 @@ final class Exchange {
         } catch {
             throw file.startAgain(after: nil) ? error.askingForRetry : error
         }
+        file.setName(from: response)
         trace = nil
         guard !file.startAgain(after: response.status) else {
             throw TransportError(.badResponse, "the server has no rest of the file").askingForRetry
@@ -196,16 +194,9 @@ final class Exchange {
         return try store(response, in: file, isStored: isStreamed, accepting: statuses)
     }
 
-    @inline(never) private func stage(
-        _ destination: HTTPRequest.Destination
-    ) throws(TransportError) -> StagedFile {
+    @inline(never) private func stage() throws(TransportError) -> StagedFile {
         guard let id else { throw TransportError(.invalidRequest, "loads that write a file share no exchange") }
-        let file: StagedFile
-        switch destination {
-        case .file(let target): file = try StagedFile(for: target)
-        case .folder(let folder): file = try StagedFile(in: folder)
-        default: throw TransportError(.invalidRequest, "the destination is no file")
-        }
+        let file = try StagedFile(for: first.destination)
         // In the table before it is on the disk, so that a cancel in between prevents it.
         guard proxy.loads.setFile(file, of: id), try file.make() else {
             throw TransportError(.cancelled, "cancelled before it was sent")

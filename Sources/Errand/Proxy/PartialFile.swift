@@ -23,7 +23,7 @@ final class PartialFile: LoadFile {
         var ready: (@Sendable () -> Void)?
     }
 
-    let target: URL
+    let place: FilePlace
     let location: FileLocation
     private let names: PartialNames
     private let key: String
@@ -32,11 +32,16 @@ final class PartialFile: LoadFile {
     private let state = Lock(State())
 
     /// Makes nothing; `request` is the URL that is requested first.
-    init(for target: URL, of request: URL) throws(TransportError) {
-        self.target = target
-        names = try PartialNames(of: target)
+    init(for destination: HTTPRequest.Destination, of request: URL) throws(TransportError) {
+        place = try FilePlace(destination)
         key = PartialRecord.key(of: request)
-        location = FileLocation(names.file, target: target)
+        names = PartialNames(of: place.target, stem: place.isInFolder ? key : nil)
+        location = FileLocation(names.file, target: place.target)
+    }
+
+    /// The response may be one of the rest, without the name.
+    func setName(from response: APIResponse) {
+        place.setName(from: response.headers, url: response.url, former: state.withLock(\.record.name))
     }
 
     /// Returns the header lines that ask for the rest.
@@ -45,7 +50,7 @@ final class PartialFile: LoadFile {
     func open() async throws(TransportError) -> HTTPHeaders {
         guard await names.enter(holder) else { throw names.inUse }
         do throws(TransportError) {
-            try checkTarget()
+            try place.check()
             names.removeExpired()
             let file = try LockedFile(names)
             let (record, offset) = try names.reporting { () throws(SystemError) in
@@ -86,15 +91,15 @@ final class PartialFile: LoadFile {
     }
 
     func commit() throws(TransportError) {
-        let error = freeingBlocksLater(target) { [names, target] in
-            rename(names.file.path, target.path) == 0 ? nil : SystemError.last("rename")
+        let result = freeingBlocksLater(target) { [names, place] in
+            Result { () throws(SystemError) in try place.move(from: names.file.path) }
         }
-        if error == nil {
-            location.didMove(to: target)
+        if let file = try? result.get() {
+            location.didMove(to: file)
             state.withLock { $0.isCommitted = true }
         }
         discard(isRefused: false)
-        if let error { throw TransportError(cannotWrite: target, error) }
+        do throws(SystemError) { _ = try result.get() } catch { throw TransportError(cannotWrite: target, error) }
     }
 
     /// Removes what is stored if the server has refused to continue it; returns whether a new request may have everything.

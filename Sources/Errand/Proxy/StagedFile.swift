@@ -4,7 +4,8 @@ import Foundation
 ///
 /// The owner of the load's ending calls either ``commit()`` or ``discard(isRefused:)``.
 protocol LoadFile: AnyObject, Sendable {
-    var target: URL { get }
+    /// Where it is when its load has succeeded.
+    var place: FilePlace { get }
     /// Where the file is until it is committed.
     var location: FileLocation { get }
 
@@ -25,46 +26,26 @@ final class StagedFile: LoadFile {
         case new, made, removed
     }
 
-    let target: URL
+    let place: FilePlace
     /// Has the target's name, so that errors name the target.
     let url: URL
     let location: FileLocation
     private let folder: String
-    /// The name that a file in a folder of the app is given, which is known with the response; `nil` for a file with a name.
-    private let name: Lock<String?>
     // Held while the folder is made or removed, so that it is never made once it was removed.
     private let state = Lock(State.new)
 
     /// Makes nothing.
-    convenience init(for target: URL) throws(TransportError) {
-        let name = target.lastPathComponent
-        guard target.isFileURL, !["", "/", ".", ".."].contains(name) else {
-            throw TransportError(.invalidRequest, "the destination is not the URL of a file")
-        }
-        self.init(target, in: target.deletingLastPathComponent(), named: nil)
-    }
-
-    /// For a file whose name ``setName(from:)`` chooses.
-    convenience init(in folder: URL) throws(TransportError) {
-        guard folder.isFileURL else {
-            throw TransportError(.invalidRequest, "the destination is not the URL of a folder")
-        }
-        let name = SafeFilename.unnamed
-        self.init(folder.appendingPathComponent(name, isDirectory: false), in: folder, named: name)
-    }
-
-    private init(_ target: URL, in parent: URL, named name: String?) {
-        self.name = Lock(name)
-        let folder = parent.appendingPathComponent(".\(UUID().uuidString).download", isDirectory: true)
-        self.target = target
+    init(for destination: HTTPRequest.Destination) throws(TransportError) {
+        place = try FilePlace(destination)
+        let folder = place.folder.appendingPathComponent(".\(UUID().uuidString).download", isDirectory: true)
         self.folder = folder.path
-        url = folder.appendingPathComponent(target.lastPathComponent, isDirectory: false)
-        location = FileLocation(url, target: target)
+        url = folder.appendingPathComponent(place.target.lastPathComponent, isDirectory: false)
+        location = FileLocation(url, target: place.target)
     }
 
     /// Returns `false` if the folder was removed already.
     func make() throws(TransportError) -> Bool {
-        if name.withLock({ $0 == nil }) { try checkTarget() }
+        try place.check()
         let (isMade, error) = state.withLock { state -> (Bool, SystemError?) in
             guard case .new = state else { return (false, nil) }
             guard mkdir(folder, 0o700) == 0 else { return (false, .last("mkdir")) }
@@ -86,18 +67,10 @@ final class StagedFile: LoadFile {
         }
     }
 
-    /// Does nothing for a file that has its name already.
-    func setName(from response: APIResponse) {
-        name.withLock { name in
-            guard name != nil else { return }
-            name = SafeFilename.name(header: response.headers["Content-Disposition"], url: response.url)
-        }
-    }
-
     func commit() throws(TransportError) {
         let result = freeingBlocksLater(target) {
             state.withLock { state in
-                let result = Result { () throws(SystemError) in try move() }
+                let result = Result { () throws(SystemError) in try place.move(from: url.path) }
                 removeFolder()
                 state = .removed
                 return result
@@ -105,34 +78,6 @@ final class StagedFile: LoadFile {
         }
         do throws(SystemError) { location.didMove(to: try result.get()) } catch {
             throw TransportError(cannotWrite: target, error)
-        }
-    }
-
-    /// Returns where the file is; one that was named by a server replaces none.
-    private func move() throws(SystemError) -> URL {
-        guard let name = name.withLock(\.self) else {
-            guard rename(url.path, target.path) == 0 else { throw .last("rename") }
-            return target
-        }
-        let (stem, dotted) = SafeFilename.split(name)
-        let parent = target.deletingLastPathComponent()
-        var number = 0
-        while true {
-            number += 1
-            let file = parent.appendingPathComponent(
-                number == 1 ? name : "\(stem) \(number)\(dotted)",
-                isDirectory: false
-            )
-            // Takes the name, for which another download may look at the same time.
-            let descriptor = open(file.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-            if descriptor < 0, errno == EEXIST { continue }
-            guard descriptor >= 0 else { throw .last("open") }
-            close(descriptor)
-            guard rename(url.path, file.path) == 0 else {
-                defer { unlink(file.path) }
-                throw .last("rename")
-            }
-            return file
         }
     }
 
@@ -158,12 +103,7 @@ final class StagedFile: LoadFile {
 }
 
 extension LoadFile {
-    /// Found before the transfer, and not by the move at its end.
-    func checkTarget() throws(TransportError) {
-        var status = stat()
-        guard lstat(target.path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return }
-        throw TransportError(cannotWrite: target, SystemError(call: "rename", number: EISDIR))
-    }
+    var target: URL { place.target }
 
     /// Frees the blocks of the file at `url`, which `body` unlinks, on another thread, because that takes long for a large file.
     func freeingBlocksLater<Result>(_ url: URL, _ body: () -> Result) -> Result {

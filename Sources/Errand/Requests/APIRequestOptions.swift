@@ -61,15 +61,17 @@ public struct APIRequestOptions: Sendable {
     /// If the network is lost later, the load fails as usual. No network state is known until the first report, so read
     /// ``Reachability/status`` once in advance, for instance when the app starts.
     public var failsWhenUnreachable: Bool
-    /// Whether a download continues where an earlier load of the same URL to the same file has stopped; false by default.
+    /// Whether a download continues where an earlier load of the same URL to the same file or folder has stopped; false by default.
     ///
-    /// For a `GET` whose ``BaseAPIRequest/destination`` is a file; any other load fails with `invalidRequest`. A load that fails or
-    /// is cancelled, or whose process ends, keeps what it has received in a hidden file beside the destination. The next load
+    /// For a `GET` whose ``BaseAPIRequest/destination`` is a file or a folder; any other load fails with `invalidRequest`. A load
+    /// that fails or is cancelled, or whose process ends, keeps what it has received in a hidden file beside the destination, or in
+    /// the folder. The next load
     /// requests the rest, if the response had a strong `ETag` or `Last-Modified`, which the server compares (RFC 9110 section
     /// 13.1.5). If the server has another version, everything is received again. Nothing is kept of a response with a content
     /// coding. See <doc:Downloads>.
     ///
-    /// While a load runs, another one to the same file fails with `storage`, also in another process.
+    /// While a load runs, another one to the same file, or of the same URL to the same folder, fails with `storage`, also in
+    /// another process.
     public var resumesDownload: Bool
     /// Adapters for every attempt of a load, called after the ``APIService/adapters`` of the service; none by default.
     public var adapters: Adapters

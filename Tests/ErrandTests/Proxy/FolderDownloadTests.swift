@@ -99,11 +99,12 @@ struct FolderDownloadTests {
         }
         let request = try request(server)
         request.target = .folder(folder.url.appending(path: "none"))
-        await #expect(throws: APIError.self) { _ = try await request.value() }
-        #expect(request.error?.type == .storage)
+        for resumes in [false, true] {
+            request.ownOptions.resumesDownload = resumes
+            await #expect(throws: APIError.self) { _ = try await request.value() }
+            #expect(request.error?.type == .storage)
+            #expect(request.error?.reason?.hasPrefix("download cannot be written") == true)
+        }
         #expect(server.totalRequests == 2)
-        request.ownOptions.resumesDownload = true
-        await #expect(throws: APIError.self) { _ = try await request.value() }
-        #expect(request.error?.type == .invalidRequest)
     }
 }

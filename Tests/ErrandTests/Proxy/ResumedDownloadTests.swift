@@ -209,6 +209,48 @@ struct ResumedDownloadTests {
         #expect(files.ranges == [nil, "bytes=\(FileServer.length - 1)-"])
     }
 
+    @Test(arguments: TransportKind.allCases)
+    func `A download to a folder continues, and keeps the name of its first response`(_ kind: TransportKind)
+        async throws
+    {
+        let named: HeaderLines = ["Content-Disposition": "attachment; filename=\"sea/beach.jpg\""]
+        for (path, headers, name) in [("/photo", named, "beach.jpg"), ("/other", [:], "other")] {
+            files.change { $0.headers = headers }
+            files.cutNext(after: 100_000)
+            let request = try request(kind)
+            (request.path, request.target) = (path, .folder(folder.url))
+            #expect(await outcome(request) == .transport)
+            // RFC 9110 section 15.3.7: a response to If-Range need not repeat it.
+            files.change { $0.headers = [:] }
+            #expect(try await request.value().url == folder.url.appending(path: name))
+            #expect(try Data(contentsOf: folder.url.appending(path: name)) == Self.content)
+            // Another one does not replace it.
+            #expect(try await request.value().url != folder.url.appending(path: name))
+        }
+        #expect(files.ranges == [nil, "bytes=100000-", nil, nil, "bytes=100000-", nil])
+        #expect(try folder.names == ["beach.jpg", "other", "other 2", "photo"])
+    }
+
+    @Test func `Downloads of several URLs to one folder have a part each, and of one URL there is one`() async throws {
+        let requests = try ["/photo", "/other", "/photo"].map { path in
+            files.cutNext(after: 1_000, .hang)
+            let request = try request()
+            (request.path, request.target) = (path, .folder(folder.url))
+            return request
+        }
+        let proxy = requests[0].proxy
+        for request in requests[..<2] { request.loadData() }
+        await suspend(while: (try? folder.names.count) != 4)
+        #expect(await outcome(requests[2]) == .storage)
+        #expect(
+            requests[2].error?.reason?.contains("another download of the same URL to its folder is running") == true
+        )
+        proxy.cancelAllRequests()
+        requests[1].cancelAllRequests()
+        for request in requests { await request.waitUntilIdle() }
+        #expect(try folder.names.count == 4)
+    }
+
     // MARK: Again from the beginning
 
     @Test(arguments: TransportKind.allCases) func `Another version is received as a whole`(_ kind: TransportKind)
