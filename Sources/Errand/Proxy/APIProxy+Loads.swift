@@ -70,8 +70,26 @@ extension APIProxy {
 
     /// Begins the turn of a load, from which its deadline runs.
     @inline(never) func begin<Value>(_ call: Call<Value>) {
+        loads.setBegun(call.id)
         call.trace?.didStart()
         if let deadline = call.deadline { startTimer(of: call.id, for: deadline) }
+    }
+
+    /// Returns what reports the progress of a load, which is listed with it unless all of it is in memory.
+    func progress(
+        of id: RequestID,
+        sending draft: RequestDraft,
+        streams: Bool,
+        _ report: TransferProgress.Handler?
+    ) -> TransferProgress.Handler? {
+        let kind = streams ? .stream : draft.kind
+        guard kind != .data else { return report }
+        let meter = TransferMeter(kind, clock: clock)
+        loads.setMeter(meter, of: id)
+        return { progress in
+            meter.record(progress)
+            report?(progress)
+        }
     }
 
     /// Does nothing for a load that has a timer.

@@ -122,6 +122,26 @@ public final class APIProxy: Sendable {
     /// The iteration ends when its task is cancelled or the proxy is released. The sequence does not retain the proxy.
     public var endings: some AsyncSequence<EndedRequest, Never> & Sendable { EndedRequests(of: endingPublisher) }
 
+    /// Changes the priority of a load that waits in the queue, for example when its cell is scrolled into view.
+    ///
+    /// Among the loads of its new priority, the load has the place of its age. The priority of a load that shares an exchange, and
+    /// of one that has had its turn, does not change.
+    ///
+    /// - Returns: Whether the load was waiting.
+    @discardableResult
+    public func setPriority(_ priority: RequestPriority, of id: RequestID) -> Bool {
+        guard var lane = loads.setPriority(priority, of: id) else { return false }
+        lane.priority = priority
+        var wasWaiting = false
+        // Until the queue has what the table has, in case another thread changes it at the same time.
+        repeat {
+            wasWaiting = queue.move(QueuePlace(number: id.queueNumber, lane: lane))
+            guard let newest = loads[id]?.priority, newest != lane.priority else { break }
+            lane.priority = newest
+        } while wasWaiting
+        return wasWaiting
+    }
+
     // MARK: Cancelling
 
     /// Cancels one load, in any state.

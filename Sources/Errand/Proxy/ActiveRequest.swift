@@ -1,9 +1,31 @@
 /// A load that has begun and has not ended, for inspection.
 public struct ActiveRequest: Sendable, Identifiable {
+    /// What a load transfers.
+    public enum Kind: Sendable {
+        /// A response in memory.
+        case data
+        /// A form or a body of files or streams.
+        case upload
+        /// A response in a file.
+        case download
+        /// A response that streams.
+        case stream
+    }
+
     /// The load's ID.
     public let id: RequestID
     /// The request method.
     public let method: HTTPMethod
     /// The path with `{name}` for its parameters; for a plain call the URL without user, password, query and fragment.
     public let path: String
+    /// What the load transfers.
+    public let kind: Kind
+    /// The priority of the load; see ``APIProxy/setPriority(_:of:)``.
+    public let priority: RequestPriority
+    /// Whether the load waits for its first turn.
+    public let isQueued: Bool
+    /// How much is transferred; `nil` for `data`, and before the first bytes.
+    public let progress: TransferProgress?
+    /// The rate of the last one to two seconds; `nil` before there is one.
+    public let bytesPerSecond: Double?
 }

@@ -53,6 +53,19 @@ final class LoadTable: Sendable {
 
     func setTask(_ task: Task<Void, Never>, of id: RequestID) -> Bool { update(id) { $0.task = task } != nil }
     func setWaiting(in lane: QueueLane, of id: RequestID) -> Bool { update(id) { $0.lane = lane } != nil }
+    func setMeter(_ meter: TransferMeter, of id: RequestID) { _ = update(id) { $0.meter = meter } }
+
+    /// Called when the load has its first turn.
+    func setBegun(_ id: RequestID) { _ = update(id) { $0.isQueued = false } }
+
+    /// Returns where the load waits, if it does.
+    func setPriority(_ priority: RequestPriority, of id: RequestID) -> QueueLane? {
+        update(id) { load in
+            guard load.isQueued, let lane = load.lane else { return nil }
+            load.priority = priority
+            return lane
+        } ?? nil
+    }
 
     /// Keeps the timer that there is.
     func setTimer(_ timer: Task<Void, Never>, of id: RequestID) -> Bool {
@@ -124,6 +137,10 @@ struct ActiveLoad {
     /// The path of a request, or the URL of a plain call.
     let path: String
     var endsWithOwner = true
+    fileprivate(set) var priority = RequestPriority.normal
+    var isQueued = true
+    /// `nil` for what is transferred in memory.
+    fileprivate(set) var meter: TransferMeter?
     /// Ends the load with it; `nil` for a plain call.
     var login: LoginSession?
     let loginRole: LoginRole
@@ -140,7 +157,18 @@ struct ActiveLoad {
     fileprivate(set) var timer: Task<Void, Never>?
     fileprivate(set) var file: (any LoadFile)?
 
-    var summary: ActiveRequest { ActiveRequest(id: id, method: method, path: URLRedaction.path(path)) }
+    var summary: ActiveRequest {
+        ActiveRequest(
+            id: id,
+            method: method,
+            path: URLRedaction.path(path),
+            kind: meter?.kind ?? .data,
+            priority: priority,
+            isQueued: isQueued,
+            progress: meter?.progress,
+            bytesPerSecond: meter?.bytesPerSecond
+        )
+    }
 
     /// Delivers the ending once the file is removed.
     func cancel(isMistake: Bool) {

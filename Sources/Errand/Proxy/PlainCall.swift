@@ -79,11 +79,12 @@ struct PlainCall: Sendable {
                 if loads.contains(id) { report(progress) }
             }
         }
+        let draft = RequestDraft(request, isComplete: service == nil)
         return Call(
             id: id,
             service: service?.forPlainCall(as: role) ?? .none,
             cookies: proxy.jar(for: service ?? proxy.defaultService),
-            draft: RequestDraft(request, isComplete: service == nil),
+            draft: draft,
             serializer: ResponseSerializer { _, _ in },
             options: LoadOptions(
                 priority: .normal,
@@ -91,7 +92,7 @@ struct PlainCall: Sendable {
                 coalescesIdentical: false,
                 extras: LoadOptions.Extras(deadline: request.deadline, trace: trace)
             ),
-            progress: progress
+            progress: proxy.progress(of: id, sending: draft, streams: false, progress)
         )
     }
 

@@ -7,7 +7,7 @@ struct QueueLane: Sendable {
     }
 
     let key: Key
-    let priority: RequestPriority
+    var priority: RequestPriority
 
     var host: String { key.host }
 

@@ -47,6 +47,15 @@ final class RequestQueue: Sendable {
     func reserve(_ place: QueuePlace) { state.withLock { $0.reserve(place) } }
     func leaveUnlessReserved(_ place: QueuePlace) { update { $0.leaveUnlessKept(place) } }
 
+    /// Moves a request that waits to the priority of `place`; returns whether there is one.
+    func move(_ place: QueuePlace) -> Bool {
+        state.withLock { state in
+            guard let waiter = state.remove(place) else { return false }
+            state.insert(waiter, at: place)
+            return true
+        }
+    }
+
     /// Keeps the admission also after a cancel; returns whether there is one, which ``withdraw(_:)`` may have ended.
     func setSent(at place: QueuePlace) -> Bool { state.withLock { $0.setSent(true, at: place) } }
 
@@ -185,10 +194,15 @@ struct RequestQueueState {
         lines[place.lane.key, default: WaitingLine()][place.lane.priority].insert(waiter, sequence: place.number)
     }
 
+    /// Whatever its priority is by now.
     mutating func remove(_ place: QueuePlace) -> Waiter? {
         guard !lines.isEmpty, let index = lines.index(forKey: place.lane.key) else { return nil }
         defer { if lines.values[index].count == 0 { lines.remove(at: index) } }
-        return lines.values[index][place.lane.priority].remove(place.number)
+        if let waiter = lines.values[index][place.lane.priority].remove(place.number) { return waiter }
+        for priority in RequestPriority.allCases where priority != place.lane.priority {
+            if let waiter = lines.values[index][priority].remove(place.number) { return waiter }
+        }
+        return nil
     }
 
     mutating func setSent(_ isSent: Bool, at place: QueuePlace) -> Bool {

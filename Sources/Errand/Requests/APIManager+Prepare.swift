@@ -16,7 +16,14 @@ extension APIManager {
         let draft = RequestDraft(method: method, path: path)
         let role = LoginRole(of: self, for: service)
         let load = Load(of: self, draft, to: service, role: role, indicator: nil)
-        let entry = ActiveLoad(id: load.id, method: method, path: path, login: service?.login, loginRole: role) { _ in }
+        let entry = ActiveLoad(
+            id: load.id,
+            method: method,
+            path: path,
+            isQueued: false,
+            login: service?.login,
+            loginRole: role
+        ) { _ in }
         proxy.loads.insert(entry)
         defer { _ = proxy.loads.claim(load.id) }
         do throws(APIError) {

@@ -29,7 +29,7 @@ extension APIManager {
         loads.append(load.id)
         if case .delegate = receiver {} else { receivers[load.id] = receiver }
         // From here on the load ends with its session, and a cancel in any of the hooks below ends it.
-        proxy.loads.insert(load.activeLoad(releasePolicy: options.releasePolicy, login: service?.login))
+        proxy.loads.insert(load.activeLoad(with: options, login: service?.login))
         // Before the hooks below: a load that they begin in a list is newer than this one.
         let page = Result { () throws(APIError) in
             try pager?.loadWillBegin(load.id, of: part, input: input, from: service)
@@ -88,12 +88,13 @@ extension APIManager {
         trace = proxy.monitorList.trace(of: id, method: method, path: path, for: service, and: own)
     }
 
-    func activeLoad(releasePolicy: ReleasePolicy, login: LoginSession?) -> ActiveLoad {
+    func activeLoad(with options: APIRequestOptions, login: LoginSession?) -> ActiveLoad {
         ActiveLoad(
             id: id,
             method: method,
             path: path,
-            endsWithOwner: releasePolicy == .cancel,
+            endsWithOwner: options.releasePolicy == .cancel,
+            priority: options.priority,
             login: login,
             loginRole: role
         ) { [proxy, trace] interruption in
@@ -159,6 +160,7 @@ extension APIManager {
         guard try manager.validator?.request(manager, accepts: draft.params) != false else {
             throw APIError(.invalidRequest, reason: "the validator refused the parameters")
         }
+        let stream = try manager.makeStream(of: id, draft.method, for: prepared)
         let call = Call(
             id: id,
             service: prepared,
@@ -169,9 +171,9 @@ extension APIManager {
                 options,
                 loginRole: role,
                 trace: trace,
-                stream: try manager.makeStream(of: id, draft.method, for: prepared)
+                stream: stream
             ),
-            progress: progressHandler
+            progress: proxy.progress(of: id, sending: draft, streams: stream != nil, progressHandler)
         )
         guard addition != nil else { return call }
         callForPage = { addition in

@@ -193,7 +193,9 @@ struct SentinelTests {
             "Iterator": [list.pages().makeAsyncIterator()], "APIOutcome": [outcome, failed, another],
             "APIGroup": [batch as APIGroup], "APIBatch": [batch], "APIChain": [chain], "APIError": errors,
             "APIEnding": errors.map(APIEnding.failure), "PageLoadState": errors.map(PageLoadState.failed),
-            "ActiveRequest": [ActiveRequest(id: .next(), method: .get, path: "/")],
+            "ActiveRequest": [
+                ActiveLoad(id: .next(), method: .get, path: Self.url.absoluteString, loginRole: .none) { _ in }.summary
+            ],
             "EndedRequest": errors.map { error in
                 EndedRequest(
                     .next(),

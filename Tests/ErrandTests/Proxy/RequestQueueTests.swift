@@ -73,6 +73,56 @@ struct RequestQueueTests {
         #expect(transport.requests.map(\.url.lastPathComponent) == ["first", "u1", "u2", "n1", "n2", "b1"])
     }
 
+    @Test func `The priority of a waiting load can be changed, and of no other`() async {
+        let transport = gated()
+        let proxy = proxy(transport, perHost: 1)
+        let requests = ["/first", "/a", "/b", "/c", "/d"].map { load($0, proxy) }
+        await transport.waitForRequests(1)
+        let ids = requests.compactMap(\.loads.last)
+        #expect(proxy.activeRequests.map(\.isQueued) == [false, true, true, true, true])
+        #expect(!proxy.setPriority(.userInitiated, of: ids[0]))
+        #expect(!proxy.setPriority(.userInitiated, of: .next()))
+        #expect(proxy.setPriority(.userInitiated, of: ids[3]))
+        #expect(proxy.setPriority(.background, of: ids[1]))
+        #expect(proxy.setPriority(.userInitiated, of: ids[2]))
+        #expect(proxy.setPriority(.userInitiated, of: ids[4]))
+        #expect(
+            proxy.activeRequests.map(\.priority) == [
+                .normal, .background, .userInitiated, .userInitiated, .userInitiated,
+            ]
+        )
+        // It is found where it waits now.
+        proxy.cancelRequest(ids[4])
+        #expect(proxy.queuedCount == 3)
+        gate.open()
+        #expect(await screen.endings(5).count == 5)
+        #expect(transport.requests.map(\.url.lastPathComponent) == ["first", "b", "c", "a"])
+        #expect(!proxy.setPriority(.background, of: ids[3]))
+    }
+
+    @Test func `Threads that change the priority of a load while it is admitted or cancelled lose no load`() async {
+        let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
+        let proxy = proxy(transport, perHost: 1)
+        let requests = (0..<300).map { load("/\($0)", proxy) }
+        let ids = requests.compactMap(\.loads.last)
+        await withTaskGroup { group in
+            for seed in UInt64(1)...3 {
+                group.addTask { @concurrent in
+                    var random = SplitMix(seed: seed)
+                    for _ in 0..<3_000 {
+                        let id = ids[Int.random(in: 0..<ids.count, using: &random)]
+                        let priority = RequestPriority.allCases[Int.random(in: 0..<3, using: &random)]
+                        proxy.setPriority(priority, of: id)
+                        if Int.random(in: 0..<50, using: &random) == 0 { proxy.cancelRequest(id) }
+                    }
+                }
+            }
+        }
+        #expect(await screen.endings(300).count == 300)
+        #expect(proxy.queuedCount == 0)
+        #expect(proxy.activeRequests.isEmpty)
+    }
+
     @Test func `A host at its limit does not delay another, but the total does`() async {
         let transport = gated()
         let proxy = proxy(transport, perHost: 1, total: 2)
