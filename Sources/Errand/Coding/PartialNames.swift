@@ -17,6 +17,12 @@ struct PartialNames: Sendable {
             decision.compareExchange(expected: 0, desired: 1, ordering: .acquiringAndReleasing).original != 2
         }
 
+        /// For one that has the files only for a moment.
+        fileprivate func willLeave() {
+            isLeaving.store(true, ordering: .releasing)
+            _ = decidesToRemove()
+        }
+
         fileprivate let waiters = Lock<[CheckedContinuation<Void, Never>]?>([])
     }
 
@@ -74,8 +80,10 @@ struct PartialNames: Sendable {
         }
     }
 
-    func leave(_ holder: Holder) {
-        Self.holders.withLock { $0.removeValue(forKey: file.path) }
+    func leave(_ holder: Holder) { Self.leave(file.path, holder) }
+
+    private static func leave(_ path: String, _ holder: Holder) {
+        holders.withLock { $0.removeValue(forKey: path) }
         for waiter in holder.waiters.withLock({ exchange(&$0, with: nil) }) ?? [] { waiter.resume() }
     }
 
@@ -95,15 +103,32 @@ struct PartialNames: Sendable {
 
     func removeRecord() { unlink(record.path) }
 
+    /// Calls `body` with whether there is a file at `path` that no load has; a load of this process waits until it returns.
+    ///
+    /// Returns the load that has the file instead.
+    private static func whileUnused(_ path: String, _ body: (_ exists: Bool) -> Void) -> Holder? {
+        let own = Holder()
+        own.willLeave()
+        let other = holders.withLock { holders in
+            if holders[path] == nil { holders[path] = own }
+            return holders[path]
+        }
+        guard other === own else { return other }
+        defer { leave(path, own) }
+        var status = stat()
+        // Locked until it is removed.
+        let unused = LockedFile(unused: path)
+        if unused != nil || lstat(path, &status) != 0 { withExtendedLifetime(unused) { body(unused != nil) } }
+        return nil
+    }
+
     /// Removes the files unless a load has them; those that it is leaving are removed then.
     func removeIfUnused() {
-        while let holder = Self.holders.withLock({ $0[file.path] }) {
+        while let holder = Self.whileUnused(file.path, { exists in if exists { remove() } }) {
             guard holder.isLeaving.load(ordering: .acquiring), !holder.remove() else { return }
             // It leaves them at once.
             sched_yield()
         }
-        // Locked until they are removed.
-        if let unused = LockedFile(unused: file.path) { withExtendedLifetime(unused) { remove() } }
     }
 
     /// Removes what no load has continued for a week, and what other versions have left, unless a process has it open.
@@ -116,10 +141,7 @@ struct PartialNames: Sendable {
             // A record is as old as its file.
             let age = min(Self.age(of: part), Self.age(of: "\(folder)/\(name)"))
             guard age > Self.maxAge || match.1 != "1" else { continue }
-            var status = stat()
-            let unused = LockedFile(unused: part)
-            guard unused != nil || lstat(part, &status) != 0 else { continue }
-            withExtendedLifetime(unused) { _ = unlink("\(folder)/\(name)") }
+            _ = Self.whileUnused(part) { _ in unlink("\(folder)/\(name)") }
         }
     }
 
@@ -147,7 +169,7 @@ final class LockedFile: Sendable {
             let descriptor = try names.reporting { () throws(SystemError) in
                 try FileDescriptor(opening: names.file.path, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o666)
             }
-            guard flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 else { throw names.lockError }
+            guard Self.lock(descriptor.number) else { throw names.lockError }
             let opened = try names.reporting { () throws(SystemError) in try descriptor.status() }
             var named = stat()
             // The process that had it may have renamed or removed it meanwhile.
@@ -155,6 +177,16 @@ final class LockedFile: Sendable {
             self.descriptor = descriptor
             return
         }
+    }
+
+    /// Several times: another process may have it only for a moment, to see whether it is used.
+    private static func lock(_ number: Int32) -> Bool {
+        for _ in 0..<100 {
+            if flock(number, LOCK_EX | LOCK_NB) == 0 { return true }
+            guard errno == EWOULDBLOCK else { return false }
+            sched_yield()
+        }
+        return false
     }
 
     private init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }

@@ -32,7 +32,7 @@ struct PartialRecord: Codable, Sendable {
         name = headers["Content-Disposition"].flatMap(ContentDisposition.filename)
         // A part of a coded body is not one of the decoded body.
         guard !headers.hasContentCoding else { return }
-        length = headers["Content-Length"].flatMap { Int64($0) }
+        length = try? BodyFraming(headers).contentLength()
         guard headers["Accept-Ranges"]?.lowercased() != "none" else { return }
         validator = headers.strongValidator
     }
@@ -84,16 +84,21 @@ struct PartialRecord: Codable, Sendable {
         return headers
     }
 
-    /// Returns the length of the whole body if a 206 continues this one at `offset` (RFC 9110 sections 14.4 and 15.3.7).
-    func length(ofPart headers: HTTPHeaders, from offset: Int64) -> Int64? {
+    /// Returns the length of the whole body, and where the part ends, if a 206 continues this body at `offset` (RFC 9110 sections
+    /// 14.4 and 15.3.7).
+    func part(_ headers: HTTPHeaders, from offset: Int64) -> (length: Int64, end: Int64)? {
         guard !headers.hasContentCoding, let range = headers["Content-Range"]?.trimmingCharacters(in: .whitespaces),
             let match = range.wholeMatch(of: /bytes (\d+)-(\d+)\/(\d+|\*)/.ignoresCase()),
             Int64(match.1) == offset, let last = Int64(match.2), last >= offset
         else { return nil }
         guard let total = Int64(match.3) ?? length, last < total, length == nil || length == total else { return nil }
-        let (tag, date) = (headers["ETag"], headers["Last-Modified"])
-        guard validator == tag || validator == date || tag == nil && date == nil else { return nil }
-        return total
+        // A date alone need not be repeated (RFC 9110 section 15.3.7), and a server that ignores If-Range repeats no tag.
+        let isSame = validator?.hasPrefix("\"") == true ? validator == headers["ETag"] : hasDate(of: headers)
+        return isSame ? (total, last + 1) : nil
+    }
+
+    private func hasDate(of headers: HTTPHeaders) -> Bool {
+        headers["ETag"] == nil && headers["Last-Modified"].map { $0 == validator } ?? true
     }
 
     /// Of the whole URL, because a query may name what is requested.

@@ -133,6 +133,13 @@ public struct HTTPRequest: Sendable {
         return request
     }
 
+    /// This request with header lines that replace those that it has already.
+    func replacing(_ lines: HTTPHeaders) -> HTTPRequest {
+        var request = self
+        for line in lines { request.headers[line.name] = line.value }
+        return request
+    }
+
     var isResponseStreamed: Bool {
         guard case .stream = destination else { return false }
         return true

@@ -178,7 +178,7 @@ final class Exchange {
         guard let id, proxy.loads.setFile(file, of: id) else {
             throw TransportError(.cancelled, "cancelled before it was sent")
         }
-        current = current.with(try await file.open())
+        current = current.replacing(try await file.open())
         current.destination = .stream(HTTPBodySink(file))
         let response: APIResponse
         do throws(TransportError) {

@@ -20,6 +20,10 @@ final class PartialFile: LoadFile {
         var synced: Int64 = 0
         var isSyncing = false
         var (isRemoved, isCommitted) = (false, false)
+        /// After it, nothing is written: a gap would be taken for content.
+        var failure: SystemError?
+        /// Where the bytes of the response end; `nil` for one that is not a part.
+        var end: Int64?
         var ready: (@Sendable () -> Void)?
     }
 
@@ -85,8 +89,6 @@ final class PartialFile: LoadFile {
     func discard(isRefused: Bool) {
         willDiscard()
         if isRefused { state.withLock { $0.isRemoved = true } }
-        // Afterwards nothing writes the record.
-        queue.sync {}
         close()
     }
 
@@ -126,6 +128,8 @@ final class PartialFile: LoadFile {
         }
         former.ready?()
         guard let file = former.file else { return }
+        // Afterwards nothing writes the record: what begins later finds no file.
+        queue.sync {}
         let isRemovedByApp = holder.decidesToRemove()
         if former.isCommitted {
             // Another process may have a file of that name already.
@@ -160,11 +164,11 @@ extension PartialFile: HTTPBodyReceiver {
     /// Nothing is spliced: the part begins where the file ends, and is one of the same representation.
     private func continueBody(_ headers: HTTPHeaders) throws(TransportError) {
         let isPart = state.withLock { state in
-            guard state.isContinuing, let length = state.record.length(ofPart: headers, from: state.offset) else {
+            guard state.isContinuing, let part = state.record.part(headers, from: state.offset) else {
                 state.mustStartAgain = true
                 return false
             }
-            (state.record.length, state.start) = (length, state.offset)
+            (state.record.length, state.end, state.start) = (part.length, part.end, state.offset)
             // As one of this start of the machine, in which what follows is kept as well.
             try? state.record.write(names, synced: state.record.synced, synchronizes: false)
             return true
@@ -183,7 +187,7 @@ extension PartialFile: HTTPBodyReceiver {
                     // To free the blocks of a large file takes long.
                     queue.async { withExtendedLifetime(former) {} }
                 }
-                (state.record, state.offset, state.start, state.synced) = (record, 0, 0, 0)
+                (state.record, state.offset, state.start, state.synced, state.end) = (record, 0, 0, 0, nil)
                 // Before the bytes, which are of no use without.
                 if record.isResumable { try record.write(names, synced: 0, synchronizes: false) }
             }
@@ -192,6 +196,7 @@ extension PartialFile: HTTPBodyReceiver {
 
     /// Throws once the load has left it: what a transport delivers afterwards may be of another version.
     private func file(in state: State) throws(SystemError) -> LockedFile {
+        if let failure = state.failure { throw failure }
         guard let file = state.file, !isEnding else { throw SystemError(call: "write", number: ECANCELED) }
         return file
     }
@@ -199,7 +204,12 @@ extension PartialFile: HTTPBodyReceiver {
     func receive(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
         let mustSync = try names.reporting { () throws(SystemError) in
             try state.withLock { state throws(SystemError) in
-                try self.file(in: state).descriptor.writeAll(bytes)
+                do throws(SystemError) {
+                    try self.file(in: state).descriptor.writeAll(bytes)
+                } catch {
+                    state.failure = error
+                    throw error
+                }
                 state.offset += Int64(bytes.count)
                 return state.offset - state.synced >= Self.syncBytes
             }
@@ -220,10 +230,28 @@ extension PartialFile: HTTPBodyReceiver {
     func finish() throws(TransportError) {
         // Nothing is left to wait for when the load ends, which is on the main actor.
         queue.sync {}
+        synchronize()
         let former = state.withLock(\.self)
-        try names.reporting { () throws(SystemError) in try former.file?.descriptor.synchronize() }
+        try names.reporting { () throws(SystemError) in if let failure = former.failure { throw failure } }
+        guard former.offset <= former.end ?? .max else {
+            state.withLock { $0.isRemoved = true }
+            throw TransportError(.badResponse, "the response has more bytes than its Content-Range")
+        }
         guard let length = former.record.length, former.offset != length else { return }
         throw TransportError(.connectionLost, "the response ended after \(former.offset) of \(length) bytes")
+    }
+
+    /// Returns how many bytes are on the disk. The system reports a failure once, and what is missing then is not known.
+    @discardableResult private func synchronize() -> Int64? {
+        let former = state.withLock(\.self)
+        guard former.failure == nil, let file = former.file else { return nil }
+        do throws(SystemError) {
+            try file.descriptor.synchronize()
+            return former.offset
+        } catch {
+            state.withLock { ($0.failure, $0.isRemoved) = (error, true) }
+            return nil
+        }
     }
 
     /// Writes what there is to the disk, and then the record, on another thread.
@@ -234,14 +262,12 @@ extension PartialFile: HTTPBodyReceiver {
         }
         guard isFirst else { return }
         queue.async { [self] in
-            let former = state.withLock(\.self)
-            let isWritten = (try? former.file?.descriptor.synchronize()) != nil
-            if isWritten, former.record.isResumable {
-                try? former.record.write(names, synced: former.offset, synchronizes: true)
-            }
+            let synced = synchronize()
+            let record = state.withLock(\.record)
+            if let synced, record.isResumable { try? record.write(names, synced: synced, synchronizes: true) }
             let ready = state.withLock { state in
                 state.isSyncing = false
-                if isWritten { state.synced = former.offset }
+                if let synced { state.synced = synced }
                 return exchange(&state.ready, with: nil)
             }
             ready?()

@@ -60,6 +60,19 @@ struct ResumedDownloadProcessTests {
         _ = try await first.ending()
     }
 
+    /// The system reports a failure to the first `fsync` alone.
+    @Test(.fault(70), .enabled(if: CookieProbe.canTrace, "strace is not here"), arguments: ["EIO", "ENOSPC"])
+    func `What could not be written to the disk is neither complete nor continued`(_ error: String) async throws {
+        let server = try server(40 << 20)
+        let outcome = try await CookieProbe.run(
+            ["resume", target.path, server.url("/photo").absoluteString],
+            under: ["strace", "-f", "-o", "/dev/null", "-e", "inject=fsync:error=\(error):when=1"]
+        )
+        #expect(outcome.lines.count == 1)
+        #expect(outcome.lines[0].hasPrefix("failed storage: photo.jpg cannot be written (fsync: "))
+        #expect(try folder.names == [])
+    }
+
     @Test(.fault(70), .enabled(if: CookieProbe.canMount, "cannot mount"))
     func `A full disk fails the download, and with room again it continues`() async throws {
         let server = try server(4 << 20, bytesPerSecond: 16 << 20)

@@ -267,7 +267,7 @@ struct ResumedDownloadTests {
 
     /// Responses to a request for the rest from 100,000 that do not continue it.
     enum Lie: CaseIterable, Sendable {
-        case otherStart, otherLength, otherTag, noRange, severalParts, unsatisfiable, coded, unit
+        case otherStart, otherLength, otherTag, noTag, noRange, severalParts, unsatisfiable, coded, unit
 
         fileprivate var response: Response {
             let (rest, length) = ([UInt8](repeating: 66, count: 200_000), FileServer.length)
@@ -278,6 +278,8 @@ struct ResumedDownloadTests {
             case .otherStart: part("bytes 99999-299998/\(length)")
             case .otherLength: part("bytes 100000-299999/300001")
             case .otherTag: part("bytes 100000-299999/\(length)", ["ETag": "\"2\""])
+            // As of a server that ignores If-Range.
+            case .noTag: part("bytes 100000-299999/\(length)", [:])
             case .noRange: .bytes(rest, status: 206)
             case .severalParts: .bytes(rest, status: 206, headers: ["Content-Type": "multipart/byteranges; boundary=a"])
             case .unsatisfiable: .status(416, headers: ["Content-Range": "bytes */\(length)"])
@@ -311,6 +313,45 @@ struct ResumedDownloadTests {
         #expect(await outcome(request) == nil)
         try expectComplete()
         #expect(files.ranges == [nil, "bytes=100000-", "bytes=150000-"])
+    }
+
+    @Test func `A part that is longer than its range is removed, and the next load begins again`() async throws {
+        files.cutNext(after: 100_000)
+        let request = try request()
+        #expect(await outcome(request) == .transport)
+        let lines: HeaderLines = ["Content-Range": "bytes 100000-149999/\(FileServer.length)", "ETag": "\"1\""]
+        files.reply(.bytes([UInt8](repeating: 66, count: 200_000), status: 206, headers: lines))
+        #expect(await outcome(request) == .transport)
+        #expect(request.error?.reason == "the response has more bytes than its Content-Range")
+        #expect(try folder.names == [])
+        #expect(await outcome(request) == nil)
+        try expectComplete()
+    }
+
+    @Test func `A date need not be repeated with the rest, and a length beside a transfer coding does not count`()
+        throws
+    {
+        let dates: HTTPHeaders = [
+            "Last-Modified": "Fri, 01 Jan 2021 00:00:00 GMT", "Date": "Fri, 01 Jan 2021 00:00:09 GMT",
+            "Content-Length": "9", "Transfer-Encoding": "chunked",
+        ]
+        let record = PartialRecord(dates, key: "")
+        #expect(record.length == nil)
+        let range: HTTPHeaders = ["Content-Range": "bytes 3-5/9"]
+        let part = try #require(record.part(range, from: 3))
+        #expect(part == (9, 6))
+        #expect(record.part(range.merging(["ETag": "\"1\""]), from: 3) == nil)
+        #expect(record.part(range.merging(["Last-Modified": "Fri, 01 Jan 2021 00:00:01 GMT"]), from: 3) == nil)
+    }
+
+    @Test func `The lines of a part replace those of the service`() async throws {
+        let request = try request { $0.commonHeaders = { ["Accept-Encoding": "gzip", "If-Range": "\"0\""] } }
+        files.cutNext(after: 100_000)
+        #expect(await outcome(request) == .transport)
+        #expect(await outcome(request) == nil)
+        #expect(files.server.requests.map { $0.header("Accept-Encoding") } == ["identity", "identity"])
+        #expect(files.server.requests.last?.header("If-Range") == "\"1\"")
+        try expectComplete()
     }
 
     @Test(arguments: ["weak", "none", "refused", "coded"])
