@@ -67,7 +67,7 @@ enum SafeFilename {
     private static let longestExtension = 32
     /// On Windows, to which a file may be sent.
     private static let devices: Set<String> = {
-        let numbered = (0...9).flatMap { ["COM\($0)", "LPT\($0)"] }
+        let numbered = "0123456789¹²³".flatMap { ["COM\($0)", "LPT\($0)"] }
         return Set(["CON", "PRN", "AUX", "NUL"] + numbered)
     }()
 
@@ -80,10 +80,12 @@ enum SafeFilename {
     static func safe(_ text: String) -> String? {
         let component =
             text.unicodeScalars.split(omittingEmptySubsequences: false) { $0 == "/" || $0 == "\\" }.last ?? []
-        var name = String(String.UnicodeScalarView(component.filter(isVisible)))
-        name = trimmed(shortened(String(name.drop { $0 == "." || $0 == " " })))
+        // By scalars, because a dot before a combining mark is not the character ".".
+        let visible = component.filter(isVisible).drop { $0 == "." || $0 == " " }
+        let name = trimmed(shortened(String(String.UnicodeScalarView(visible))))
         guard !name.isEmpty else { return nil }
-        return devices.contains(name.prefix { $0 != "." }.uppercased()) ? "_" + name : name
+        let device = String(String.UnicodeScalarView(name.unicodeScalars.prefix { $0 != "." && $0 != " " }))
+        return devices.contains(device.uppercased()) ? "_" + name : name
     }
 
     private static func trimmed(_ name: String) -> String {
