@@ -72,7 +72,7 @@ extension HTTPField {
     fileprivate var mayCrossOrigins: Bool {
         [
             "accept", "accept-encoding", "accept-language", "cache-control", "if-match", "if-modified-since",
-            "if-none-match", "if-range", "if-unmodified-since", "range", "user-agent",
+            "if-none-match", "if-range", "if-unmodified-since", "last-event-id", "range", "user-agent",
         ].contains(name.lowercased())
     }
 }

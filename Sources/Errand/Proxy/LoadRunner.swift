@@ -226,7 +226,7 @@ final class LoadRunner<Value: Sendable> {
             // Not at the end, which may be hours later.
             if let login, call.renewsLogin { call.service.login.didSucceed(with: login) }
         }
-        var request = request.with(handler.conditions())
+        var request = handler.prepare(request)
         request.destination = .stream(HTTPBodySink(stream))
         return try await stream.deliver { [call, proxy, request, progress] in
             let exchange = Self.makeExchange(request, of: call, in: proxy)
@@ -313,7 +313,7 @@ final class LoadRunner<Value: Sendable> {
             }
         }
         do {
-            let request = request.with(call.options.stream?.conditions() ?? [:])
+            let request = call.options.stream?.prepare(request) ?? request
             return try Self.makeExchange(request, of: call, in: proxy).nextRequest()
         } catch {
             throw APIError(error)

@@ -2,8 +2,8 @@ import Foundation
 
 /// What a load does with a response that streams; used by one task at a time, except for ``begin(status:headers:)``.
 protocol StreamHandler: AnyObject, Sendable {
-    /// The header lines of the next connection.
-    func conditions() -> HTTPHeaders
+    /// The request of the next connection.
+    func prepare(_ request: HTTPRequest) -> HTTPRequest
     /// Called by the transport with each response; returns whether it is the stream.
     func begin(status: Int, headers: HTTPHeaders) throws(TransportError) -> Bool
     /// Returns when the elements of these bytes are delivered.
@@ -26,6 +26,8 @@ enum StreamStep {
 final class ResponseStream: HTTPBodyReceiver {
     /// In bytes.
     static let window = 256 << 10
+    /// In bytes; more would be kept only of a transport that does not wait, as Foundation's on Linux.
+    private static let limit = 16 << 20
 
     private struct State {
         var bytes: [UInt8] = []
@@ -66,8 +68,6 @@ final class ResponseStream: HTTPBodyReceiver {
         }
         if Task.isCancelled { close() }
         try await drained()
-        // A transport that has not ended must deliver nothing more.
-        close()
         let value = try result.get()
         try await handler.finish()
         return value
@@ -80,6 +80,12 @@ final class ResponseStream: HTTPBodyReceiver {
     }
 
     func receive(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
+        guard state.withLock({ $0.bytes.count < Self.limit }) else {
+            throw TransportError(
+                .responseTooLarge,
+                "the app takes the stream more slowly than the transport delivers it"
+            )
+        }
         let (failure, mustDrain) = state.withLock { state -> (APIError?, Bool) in
             guard !state.isClosed, state.failure == nil else { return (state.failure ?? APIError(.cancelled), false) }
             state.bytes += bytes
@@ -120,6 +126,7 @@ final class ResponseStream: HTTPBodyReceiver {
         let (result, waiter) = state.withLock { state in
             guard !state.bytes.isEmpty, !state.isClosed else {
                 state.isDraining = false
+                if state.waiter != nil { state.isClosed = true }
                 return ([UInt8]?.none, exchange(&state.waiter, with: nil))
             }
             state.taken = state.bytes.count
@@ -141,11 +148,14 @@ final class ResponseStream: HTTPBodyReceiver {
         if failure != nil { former.cancelExchange?() }
     }
 
-    /// Waits until everything is taken; throws why the handler could not.
+    /// Waits until everything is taken, and takes nothing more; throws why the handler could not.
     private func drained() async throws(APIError) {
         await withCheckedContinuation { continuation in
             let isDone = state.withLock { state in
-                guard state.isDraining else { return true }
+                guard state.isDraining else {
+                    state.isClosed = true
+                    return true
+                }
                 state.waiter = continuation
                 return false
             }

@@ -25,8 +25,8 @@ package struct ServerSentEventParser {
     private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
     private static let (lineFeed, carriageReturn) = (UInt8(ascii: "\n"), UInt8(ascii: "\r"))
 
-    /// The ID of the newest event, which a reconnection sends.
-    private(set) var lastEventID = ""
+    /// The ID of the newest event, which a reconnection sends; `nil` until the server has sent one.
+    private(set) var lastEventID: String?
     /// `nil` until the server has sent one.
     private(set) var reconnectionTime: Duration?
     /// In bytes, of one event.
@@ -144,7 +144,7 @@ package struct ServerSentEventParser {
         if let id { lastEventID = id }
         guard !data.isEmpty else { return event = "" }
         let text = data.withUnsafeBytes { String(decoding: $0.dropLast(), as: UTF8.self) }
-        events.append(ServerSentEvent(event: event.isEmpty ? "message" : event, data: text, id: lastEventID))
+        events.append(ServerSentEvent(event: event.isEmpty ? "message" : event, data: text, id: lastEventID ?? ""))
         data.removeAll(keepingCapacity: data.count < 4_096)
         if !event.isEmpty { event = "" }
     }

@@ -55,7 +55,8 @@ import Observation
         guard let strategy else {
             throw APIError(.invalidRequest, reason: "there is no strategy to read \(Element.self)")
         }
-        if let reader {
+        // Not for a load that a hook of this one has begun.
+        if let reader, case .caller = receivers[id] {
             return StreamSession(strategy, method: method, for: service) { await reader.put($0) }
         }
         let scope = ReloginScope.current

@@ -91,10 +91,8 @@ private final class StreamIteration<Element: Sendable>: Sendable {
         return try await withTaskCancellationHandler {
             let next = await buffer.next(while: load.isActive)
             guard case .success(.some) = next, !load.isActive() else { return next }
-            // Returned after a cancel, which ends the load before its elements are read; every other ending is for the next call.
-            let end = await buffer.next { false }
-            if case .failure(let error) = end, error.type == .cancelled { return end }
-            return next
+            // Not after a cancel, which ends the load before its elements are read; every other ending is for the next call.
+            return await buffer.isCancelled() ? .failure(APIError(.cancelled)) : next
         } onCancel: {
             leaveOnce()
         }.get()
@@ -104,13 +102,15 @@ private final class StreamIteration<Element: Sendable>: Sendable {
 /// The elements between a load and the iteration that reads them; those of one part of the response at a time.
 final class StreamBuffer<Element: Sendable>: Sendable {
     private typealias Reader = CheckedContinuation<Result<Element?, APIError>, Never>
+    private typealias Writer = CheckedContinuation<Void, Never>
 
     private struct State {
         /// In reverse order.
         var elements: [Element] = []
         var end: Result<Void, APIError>?
         var reader: Reader?
-        var writer: CheckedContinuation<Void, Never>?
+        var endWaiter: Writer?
+        var writer: Writer?
     }
 
     private let state = Lock(State())
@@ -130,15 +130,15 @@ final class StreamBuffer<Element: Sendable>: Sendable {
         }
     }
 
-    /// While its load is active, an element; a load ends by itself only when all are read.
+    /// While its load is active, an element; afterwards one only when it is known that the load was not cancelled.
     func next(while isActive: @Sendable () -> Bool) async -> Result<Element?, APIError> {
         await withCheckedContinuation { reader in
             let isActive = isActive()
-            let (next, writer) = state.withLock {
-                state -> (
-                    Result<Element?, APIError>?, CheckedContinuation<Void, Never>?
-                ) in
-                if !isActive { state.elements = [] }
+            let (next, writer) = state.withLock { state -> (Result<Element?, APIError>?, Writer?) in
+                guard isActive || state.end != nil else {
+                    state.reader = reader
+                    return (nil, nil)
+                }
                 if let element = state.elements.popLast() {
                     return (.success(element), state.elements.isEmpty ? exchange(&state.writer, with: nil) : nil)
                 }
@@ -152,19 +152,31 @@ final class StreamBuffer<Element: Sendable>: Sendable {
         }
     }
 
+    /// Waits for the end.
+    func isCancelled() async -> Bool {
+        await withCheckedContinuation { waiter in
+            let hasEnded = state.withLock { state in
+                if state.end == nil { state.endWaiter = waiter }
+                return state.end != nil
+            }
+            if hasEnded { waiter.resume() }
+        }
+        return state.withLock { $0.end?.error?.type == .cancelled }
+    }
+
     /// Only the first end counts.
     func finish(_ end: Result<Void, APIError>) {
-        let (reader, writer) = state.withLock {
-            state -> (
-                Reader?, CheckedContinuation<Void, Never>?
-            ) in
-            guard state.end == nil else { return (nil, nil) }
+        let waiting = state.withLock { state -> (reader: Reader?, next: Element?, writer: Writer?, end: Writer?) in
+            guard state.end == nil else { return (nil, nil, nil, nil) }
             state.end = end
             // Nothing is delivered after a cancel.
-            if case .failure(let error) = end, error.type == .cancelled { state.elements = [] }
-            return (exchange(&state.reader, with: nil), exchange(&state.writer, with: nil))
+            if end.error?.type == .cancelled { state.elements = [] }
+            let reader = exchange(&state.reader, with: nil)
+            let next = reader == nil ? nil : state.elements.popLast()
+            return (reader, next, exchange(&state.writer, with: nil), exchange(&state.endWaiter, with: nil))
         }
-        reader?.resume(returning: end.map { nil })
-        writer?.resume()
+        waiting.reader?.resume(returning: waiting.next.map(Result.success) ?? end.map { nil })
+        waiting.writer?.resume()
+        waiting.end?.resume()
     }
 }

@@ -29,14 +29,15 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
         reader = strategy.makeReader(service, strategy.elementBytes)
     }
 
-    func conditions() -> HTTPHeaders {
-        connection.withLock { $0.isOpen = false }
-        guard strategy.kind == .events else { return [:] }
-        var headers: HTTPHeaders = ["Accept": "text/event-stream", "Cache-Control": "no-cache"]
-        let id = reader.lastEventID
-        // One with a control character is no value of a header line.
-        if !id.isEmpty, id.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) { headers["Last-Event-ID"] = id }
-        return headers
+    func prepare(_ request: HTTPRequest) -> HTTPRequest {
+        guard strategy.kind == .events else { return request }
+        var request = request.with(["Accept": "text/event-stream", "Cache-Control": "no-cache"])
+        if let id = reader.lastEventID {
+            // One with a control character is no value of a header line.
+            let isValue = !id.isEmpty && !id.utf8.contains(where: \.isControlExceptTab)
+            request.headers["Last-Event-ID"] = isValue ? id : nil
+        }
+        return request
     }
 
     func begin(status: Int, headers: HTTPHeaders) throws(TransportError) -> Bool {
@@ -87,7 +88,7 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
             // Elements would repeat if the request were sent again.
             return connection.isOpen || error == nil || connection.hasEnded ? .end : .recover
         }
-        self.connection.withLock { $0.attempts += 1 }
+        self.connection.withLock { ($0.isOpen, $0.attempts) = (false, connection.attempts + 1) }
         reader.reconnect()
         let attempts = connection.attempts
         // A server may ask for none, and end each connection at once.

@@ -29,7 +29,7 @@ protocol StreamReader<Element> {
     associatedtype Element: Sendable
 
     /// Server-sent events alone have them.
-    var lastEventID: String { get }
+    var lastEventID: String? { get }
     var reconnectionTime: Duration? { get }
 
     /// Appends the elements before an error as well.
@@ -40,7 +40,7 @@ protocol StreamReader<Element> {
 }
 
 extension StreamReader {
-    var lastEventID: String { "" }
+    var lastEventID: String? { nil }
     var reconnectionTime: Duration? { nil }
     mutating func finish(into elements: inout [Element]) throws(APIError) {}
     mutating func reconnect() {}
@@ -182,7 +182,7 @@ private struct EventReader<Element: Sendable>: StreamReader {
         (parser, self.element) = (ServerSentEventParser(limit: limit), element)
     }
 
-    var lastEventID: String { parser.lastEventID }
+    var lastEventID: String? { parser.lastEventID }
     var reconnectionTime: Duration? { parser.reconnectionTime }
 
     mutating func read(_ bytes: UnsafeRawBufferPointer, into elements: inout [Element]) throws(APIError) {

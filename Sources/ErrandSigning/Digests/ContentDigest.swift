@@ -28,6 +28,7 @@ extension Adapter<APIResponse> {
     /// For the ``APIRequestOptions/adapters`` of one request. Otherwise as ``reprDigest``; a content coding is decoded before.
     ///
     /// - Parameter digest: The 32 bytes of the expected digest.
+    /// - Returns: The adapter.
     public static func sha256(_ digest: Data) -> Adapter<APIResponse> {
         Adapter("Adapter.sha256") { response, context in
             try response.check(.sha256, is: Array(digest), in: context)

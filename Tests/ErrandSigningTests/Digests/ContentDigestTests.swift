@@ -23,7 +23,7 @@ struct ContentDigestTests {
         _ content: String = content,
         adapter: Adapter<APIResponse> = .reprDigest
     ) async -> APIErrorType? {
-        var service = APIService(baseURL: URL(string: "http://shop.test")!)
+        var service = APIService(baseURL: URL(filePath: "/"))
         (service.envelope, service.retryPolicy) = (nil, .never)
         service.adapters.response = [adapter]
         let transport = ScriptedTransport { _ in

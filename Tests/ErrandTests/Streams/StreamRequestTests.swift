@@ -15,6 +15,8 @@ import Testing
     var limit = 1_000
     var ownOptions = APIRequestOptions()
     var ownTimeout: Duration?
+    var ownHeaders: HTTPHeaders = [:]
+    var onReform: (@MainActor () -> Void)?
     var customRestartPolicy = RestartPolicy.cancelPrevious
 
     required override init(
@@ -29,6 +31,11 @@ import Testing
     override var maxElements: Int { limit }
     override var options: APIRequestOptions { ownOptions }
     override var timeout: Duration? { ownTimeout }
+    override var headers: HTTPHeaders { ownHeaders }
+    override func reformParams(_ params: APIParams?) -> APIParams? {
+        exchange(&onReform, with: nil)?()
+        return params
+    }
     override var restartPolicy: RestartPolicy { customRestartPolicy }
 }
 
@@ -369,7 +376,82 @@ struct StreamRequestTests {
         #expect(transport.requests.count == 1)
     }
 
+    @Test(arguments: [RestartPolicy.cancelPrevious, .concurrent])
+    func `A load that a hook of an iteration begins is one of the delegate`(_ policy: RestartPolicy) async throws {
+        respond(["one\ntwo\n", "three\nfour\n"].map { HTTPResponse(status: 200, body: Data($0.utf8)) })
+        let request = make(LineStream.self)
+        request.customRestartPolicy = policy
+        request.onReform = { [unowned request] in request.loadData() }
+        var (read, failure) = ([String](), APIErrorType?.none)
+        do throws(APIError) {
+            for try await line in request.elements() { read.append(line) }
+        } catch {
+            failure = error.type
+        }
+        #expect(await screen.screen.ending() == .success)
+        #expect(failure == (policy == .concurrent ? nil : .cancelled))
+        #expect(Set(read + request.elements).count == (policy == .concurrent ? 4 : 2))
+        #expect(request.elements.count == 2)
+        #expect(proxy.activeRequests.isEmpty)
+    }
+
+    @Test func `An iteration returns what has arrived before its deadline, and then the error`() async throws {
+        let (response, body) = HTTPResponse.open([:])
+        respond([response])
+        body.yield(Data("one\ntwo\nthree\n".utf8))
+        let request = make(LineStream.self)
+        request.ownOptions.deadline = .seconds(5)
+        var elements = request.elements().makeAsyncIterator()
+        #expect(try await elements.next() == "one")
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(5))
+        await suspend(while: request.isLoading)
+        #expect(try await elements.next() == "two")
+        #expect(try await elements.next() == "three")
+        let error = await #expect(throws: APIError.self) { _ = try await elements.next() }
+        #expect(error?.type == .timeout)
+    }
+
     // MARK: Event streams
+
+    @Test func `The ID of the newest event replaces that of the app, also when it is reset`() async {
+        respond([Self.events("id: a\tb\ndata: a\n\n"), Self.events("id:\ndata: b\n\n"), .status(204)])
+        let request = make(EventStream.self)
+        request.ownHeaders = ["Last-Event-ID": "41", "Accept": "text/event-stream, text/plain"]
+        request.loadData()
+        for count in 1...2 {
+            await suspend(while: request.elements.count < count)
+            await clock.waitForSleepers()
+            clock.advance(by: .seconds(5))
+        }
+        #expect(await screen.screen.ending() == .success)
+        #expect(transport.requests.map { $0.headers["Last-Event-ID"] } == ["41", "a\tb", nil])
+        #expect(transport.requests.allSatisfy { $0.headers.values("Accept") == ["text/event-stream, text/plain"] })
+    }
+
+    @Test func `An adapter that fails between two connections may have the load sent again`() async {
+        let count = Lock(0)
+        let service = APIService.sample { service in
+            service.adapters.request = [
+                Adapter { _, _ in
+                    let number = count.withLock { count in
+                        count += 1
+                        return count
+                    }
+                    if number == 2 { throw AdapterRetry.again() }
+                }
+            ]
+        }
+        let proxy = APIProxy(service: service, transport: transport, clock: clock)
+        respond([Self.events("data: a\n\n"), Self.events("data: b\n\n", status: 204)])
+        let request = EventStream(delegate: screen, proxy: proxy)
+        request.loadData()
+        await suspend(while: request.elements.isEmpty)
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(5))
+        #expect(await screen.screen.ending() == .success)
+        #expect(count.withLock(\.self) == 3)
+    }
 
     @Test func `An event stream connects again with the last ID and the delay of the server`() async {
         respond([

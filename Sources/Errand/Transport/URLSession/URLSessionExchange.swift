@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Synchronization
 
 /// The two serial queues of a transport.
 ///
@@ -30,6 +31,8 @@ final class URLSessionExchange: Sendable {
     /// Stores the response's body; used on the queue of the callbacks, and after the end on another one, so that no other thread
     /// waits for a disk.
     private let writer = Lock<HTTPBodyWriter?>(nil)
+    /// Whether the receiver of the body has no room.
+    private let awaitsRoom = Atomic(false)
 
     /// Measures the body and starts the deadlines.
     ///
@@ -124,16 +127,24 @@ final class URLSessionExchange: Sendable {
 
     /// Returns whether the body's receiver has room; if not, calls `resume` once it has, and the timeout does not run until then.
     func hasRoom(orCall resume: @escaping @Sendable () -> Void) -> Bool {
-        guard request.isResponseStreamed else { return true }
+        // A callback that was under way already does not wait as well: one call resumes the task.
+        guard request.isResponseStreamed, !awaitsRoom.exchange(true, ordering: .acquiringAndReleasing) else {
+            return true
+        }
         // Before the receiver is asked, which may call at once.
         timer.pauseTimeout()
         let hasRoom =
             receiver?.hasRoom { [weak self] in
-                self?.timer.resumeTimeout()
+                self?.endWaitForRoom()
                 resume()
             } ?? true
-        if hasRoom { timer.resumeTimeout() }
+        if hasRoom { endWaitForRoom() }
         return hasRoom
+    }
+
+    private func endWaitForRoom() {
+        awaitsRoom.store(false, ordering: .releasing)
+        timer.resumeTimeout()
     }
 
     /// Receives the number of bytes of the request's body that have been sent, in all attempts.
@@ -221,6 +232,8 @@ final class URLSessionExchange: Sendable {
             // Before the caller is resumed, and not by the session: a session may keep the body of a task that was cancelled. Waits
             // until a read has ended.
             self.closeBody()
+            // Nothing more is delivered then, whatever the session has under way.
+            if case .failure = ending.outcome { self.writer.withLock { $0 = nil } }
             guard self.request.destination != .memory else { return self.resume(ending) }
             // The other exchanges share this queue.
             DispatchQueue(label: "errand.file").async { self.resume(ending) }

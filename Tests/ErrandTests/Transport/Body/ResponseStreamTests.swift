@@ -229,6 +229,32 @@ struct ResponseStreamTests {
     }
     #endif
 
+    /// On Apple's platforms, a callback may be under way when the task is suspended.
+    @Test func `An exchange of URLSession that waits for room resumes its task once`() throws {
+        let server = try FixtureServer.start { _ in .hang }
+        let receiver = SlowReceiver(capacity: 1)
+        let request = HTTPRequest(to: server, into: receiver)
+        let exchange = try URLSessionExchange(
+            request,
+            progress: nil,
+            queues: URLSessionQueues(),
+            clock: ExchangeClock()
+        )
+        exchange.receive(status: 200, headers: [:])
+        let suspensions = Lock(0)
+        for _ in 0..<3 {
+            suspensions.withLock { $0 += 1 }
+            exchange.receive(Data("one".utf8))
+            let resume = { @Sendable in suspensions.withLock { $0 -= 1 } }
+            if exchange.hasRoom(orCall: resume) { resume() }
+        }
+        #expect(suspensions.withLock(\.self) == 1)
+        receiver.take()
+        #expect(suspensions.withLock(\.self) == 0)
+        #expect(exchange.hasRoom {})
+        exchange.fail(TransportError(.cancelled, "at the end"))
+    }
+
     @Test func `A script streams on the manual clock, and silence is a timeout`() async throws {
         let clock = ManualClock()
         let transport = ScriptedTransport(clock: clock)
