@@ -73,7 +73,8 @@ extension Command {
           adapters     CPU time to sign 2 KB (the slower of two ways) and to seal and open 2 KB, and of a load without and with
                        adapters that change nothing; 10,000 loads whose session key expires: one exchange, one replay each
           events       server-sent events of 100 bytes: parsed, delivered to a delegate, and 1,000 streams that wait
-          resume       200 downloads of 256 MiB whose process is killed; and 1 GiB, beside a plain download
+          resume       200 downloads of 256 MiB whose process is killed; and 1 GiB, beside a plain download;
+                       \(Resuming.variable): another server's file of 256 MiB, whose byte n is n mod 256
           monitors     CPU time of a load without monitors, and what each monitor adds; the events of 100,000 loads
 
           --json            one JSON object per row, then one per ratio

@@ -241,7 +241,9 @@ extension PartialFile: HTTPBodyReceiver {
         throw TransportError(.connectionLost, "the response ended after \(former.offset) of \(length) bytes")
     }
 
-    /// Returns how many bytes are on the disk. The system reports a failure once, and what is missing then is not known.
+    /// Returns how many bytes are on the disk.
+    ///
+    /// The system reports a failure once, and what is missing then is not known.
     @discardableResult private func synchronize() -> Int64? {
         let former = state.withLock(\.self)
         guard former.failure == nil, let file = former.file else { return nil }

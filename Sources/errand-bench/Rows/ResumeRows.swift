@@ -6,6 +6,8 @@ import Foundation
 @MainActor struct Resuming: Workload {
     /// The arguments of the process that is killed.
     static let command = "resume-client"
+    /// Names the URL of a file on another server, which is downloaded by the processes that are killed; byte n of it is n mod 256.
+    static let variable = "ERRAND_RESUME_URL"
 
     let url: URL
 
@@ -14,6 +16,8 @@ import Foundation
             .representation(of: .counting(Int64(order.bytes)), etag: "\"1\"", to: request)
         }
         defer { server.stop() }
+        let other = ProcessInfo.processInfo.environment[Self.variable].flatMap { URL(string: $0) }
+        let url = other ?? server.url("/file")
         let folder = FileManager.default.temporaryDirectory.appending(path: "errand-bench-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -21,11 +25,11 @@ import Foundation
         var (identical, mostResent) = (0, Int64(0))
         for _ in 0..<order.requests {
             let stored = try await killedDownload(
-                of: server.url("/file"),
+                of: url,
                 to: file,
                 at: .random(in: 1..<Int64(order.bytes))
             )
-            let start = try await completeDownload(from: server, to: file)
+            let start = try await completeDownload(of: url, to: file)
             if try isCounting(file, length: order.bytes) { identical += 1 }
             // Nothing is resent of a download that was complete.
             if let stored { mostResent = max(mostResent, stored - start) }
@@ -50,12 +54,11 @@ import Foundation
         return DownloadedFile.partialBytes(of: file)
     }
 
-    /// Returns where the request has begun.
-    private func completeDownload(from server: FixtureServer, to file: URL) async throws -> Int64 {
-        let requests = server.totalRequests
-        _ = try await Self.load(server.url("/file"), to: file, resumes: true)
-        guard server.totalRequests > requests, let range = server.requests.last?.header("Range") else { return 0 }
-        return Int64(range.dropFirst("bytes=".count).dropLast()) ?? 0
+    /// Returns where the response has begun.
+    private func completeDownload(of url: URL, to file: URL) async throws -> Int64 {
+        let response = try await Self.load(url, to: file, resumes: true)
+        let range = response?.headers["Content-Range"]?.firstMatch(of: /bytes (\d+)-/)?.1
+        return range.flatMap { Int64($0) } ?? 0
     }
 
     private func isCounting(_ file: URL, length: Int) throws -> Bool {
@@ -93,16 +96,16 @@ import Foundation
     }
 
     @discardableResult
-    static func load(_ url: URL, to file: URL, resumes: Bool) async throws -> DownloadedFile {
+    static func load(_ url: URL, to file: URL, resumes: Bool) async throws -> APIResponse? {
         let proxy = APIProxy(service: APIService(baseURL: url))
-        let options = APIRequestOptions(resumesDownload: resumes)
-        let destination = HTTPRequest.Destination.file(file)
-        return try await APIRequest<DownloadedFile>(
+        let request = APIRequest<DownloadedFile>(
             url.absoluteString,
-            destination: destination,
-            options: options,
+            destination: .file(file),
+            options: APIRequestOptions(resumesDownload: resumes),
             proxy: proxy
-        ).value()
+        )
+        _ = try await request.value()
+        return request.rawResponse
     }
 
     /// The process that is killed.

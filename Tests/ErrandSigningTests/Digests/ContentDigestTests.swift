@@ -23,7 +23,8 @@ struct ContentDigestTests {
         _ content: String = content,
         adapter: Adapter<APIResponse> = .reprDigest
     ) async -> APIErrorType? {
-        var service = APIService(baseURL: URL(filePath: "/"))
+        guard let url = URL(string: "http://shop.test") else { return .invalidRequest }
+        var service = APIService(baseURL: url)
         (service.envelope, service.retryPolicy) = (nil, .never)
         service.adapters.response = [adapter]
         let transport = ScriptedTransport { _ in

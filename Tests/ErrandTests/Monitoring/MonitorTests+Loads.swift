@@ -102,7 +102,7 @@ extension MonitorTests {
         _ point: LoadScene.Point,
         _ manner: LoadScene.Manner
     ) async throws {
-        let scene = try LoadScene(point, live: nil)
+        let scene = try LoadScene(point, of: .data, live: nil)
         scene.proxy.monitors = [recorder]
         await scene.begin(manner)
         await scene.cancel(manner)

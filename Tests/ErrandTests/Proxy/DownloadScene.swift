@@ -154,16 +154,6 @@ final class DownloadRequest: SampleRequest, APIManager {
         onReform?()
         return response
     }
-
-    /// Waits for a load in an async call, and returns the type of its error; `nil` with a file.
-    func outcome() async -> APIErrorType? {
-        do throws(APIError) {
-            _ = try await value()
-            return nil
-        } catch {
-            return error.type
-        }
-    }
 }
 
 /// A transport that waits after its last byte, or before it returns.

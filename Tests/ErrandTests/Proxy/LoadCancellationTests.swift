@@ -24,6 +24,9 @@ struct LoadCancellationTests {
 
         /// The points that a test can reach over sockets.
         static let overSockets = allCases.filter { $0 != .waitingForNetwork }
+
+        /// Those of a load with a file or a stream, which shares no exchange, and whose content no adapter of data sees.
+        static let ofTransfers = allCases.filter { ![.joined, .adaptingData].contains($0) }
     }
 
     /// Every way to cancel a load.
@@ -33,7 +36,20 @@ struct LoadCancellationTests {
 
     @Test(.fault(15), .fault(44), arguments: CancellationPoint.allCases, Manner.allCases)
     func `It ends as cancelled over a scripted transport`(_ point: CancellationPoint, _ manner: Manner) async throws {
-        try await cancel(at: point, manner, live: nil)
+        try await cancel(at: point, manner)
+    }
+
+    @Test(.fault(15), .fault(44), arguments: CancellationPoint.ofTransfers, Manner.allCases)
+    func `So does a download that can continue, which leaves nothing but its part`(
+        _ point: CancellationPoint,
+        _ manner: Manner
+    ) async throws {
+        for kind in TransportKind.kinds(at: point) { try await cancel(at: point, manner, of: .download, live: kind) }
+    }
+
+    @Test(.fault(15), .fault(44), arguments: CancellationPoint.ofTransfers, Manner.allCases)
+    func `So does a stream, which delivers nothing more`(_ point: CancellationPoint, _ manner: Manner) async throws {
+        for kind in TransportKind.kinds(at: point) { try await cancel(at: point, manner, of: .stream, live: kind) }
     }
 
     @Test(.fault(15), .fault(44), arguments: CancellationPoint.overSockets, Manner.allCases)
@@ -41,10 +57,15 @@ struct LoadCancellationTests {
         for kind in TransportKind.supportingInterruptedHeads { try await cancel(at: point, manner, live: kind) }
     }
 
-    private func cancel(at point: CancellationPoint, _ manner: Manner, live kind: TransportKind?) async throws {
-        let scene = try LoadScene(point, live: kind)
+    private func cancel(
+        at point: CancellationPoint,
+        _ manner: Manner,
+        of kind: ActiveRequest.Kind = .data,
+        live transportKind: TransportKind? = nil
+    ) async throws {
+        let scene = try LoadScene(point, of: kind, live: transportKind)
         await scene.begin(manner)
-        let sent = scene.arrivals
+        let (sent, elements) = (scene.arrivals, scene.elements)
         await scene.cancel(manner)
         #expect(scene.proxy.activeRequests.isEmpty)
         // It suspends the main actor, so that the ending may be delivered meanwhile.
@@ -56,6 +77,8 @@ struct LoadCancellationTests {
         #expect(scene.indicator.isBalanced)
         #expect(scene.arrivals == sent, "nothing is sent after a cancel")
         #expect(scene.proxy.queuedCount == 0)
+        #expect(scene.elements == elements || scene.elements.isEmpty)
+        #expect(try scene.folder.names.allSatisfy { $0.hasPrefix(".file.errand-part1") })
     }
 
     @Test(.fault(15)) func `A load that is cancelled while it decodes ends as cancelled`() async {

@@ -22,13 +22,17 @@ import Testing
     private let loginLatch = Latch()
     private let (adapterBegan, adapterLatch) = (Latch(), Latch())
     private let network = Reachability(status: .unreachable)
-    private var request: GoodsRequest?
+    private let kind: ActiveRequest.Kind
+    /// Of a download.
+    let folder: TemporaryFolder
+    private var request: (any BaseAPIRequest & APIManager)?
     private var blocker: GoodsRequest?
     private var caller: Task<APIErrorType?, Never>?
 
-    init(_ point: Point, live kind: TransportKind?) throws {
-        self.point = point
-        backend = try SceneBackend(point, live: kind)
+    init(_ point: Point, of kind: ActiveRequest.Kind, live transportKind: TransportKind?) throws {
+        (self.point, self.kind) = (point, kind)
+        folder = try TemporaryFolder()
+        backend = try SceneBackend(point, live: transportKind)
         account.gate = loginLatch
         let service = APIService.sample { [account, backend, adapterBegan, adapterLatch] service in
             service.baseURL = backend.baseURL
@@ -59,9 +63,7 @@ import Testing
     /// Begins the load and runs it to its point, where it waits until ``release()``.
     func begin(_ manner: Manner) async {
         if [.queued, .waitingToStart].contains(point) { await block() }
-        let request = GoodsRequest(delegate: screen, proxy: proxy)
-        request.method = .get
-        request.ownOptions.coalescesIdentical = point == .joined
+        let request = makeRequest()
         self.request = request
         if manner == .ofTask {
             let count = proxy.activeRequests.count
@@ -71,6 +73,22 @@ import Testing
             request.loadData(indicator: indicator)
         }
         await reachPoint()
+    }
+
+    private func makeRequest() -> any BaseAPIRequest & APIManager {
+        switch kind {
+        case .data, .upload:
+            let request = GoodsRequest(delegate: screen, proxy: proxy)
+            request.method = .get
+            request.ownOptions.coalescesIdentical = point == .joined
+            return request
+        case .download:
+            let request = DownloadRequest(delegate: screen, proxy: proxy)
+            (request.method, request.target) = (.get, .file(folder.url.appending(path: "file")))
+            request.ownOptions.resumesDownload = true
+            return request
+        case .stream: return LineStream(delegate: screen, proxy: proxy)
+        }
     }
 
     /// Another load, which occupies the queue.
@@ -137,6 +155,9 @@ import Testing
         cancelled.wait()
     }
 
+    /// Those that a stream has delivered.
+    var elements: [String] { (request as? LineStream)?.elements ?? [] }
+
     /// The ending of the async call.
     func callerOutcome() async -> APIErrorType? { await caller?.value }
 
@@ -162,5 +183,12 @@ extension LoadScene.Point {
         case .adaptingData: .data
         default: nil
         }
+    }
+}
+
+extension TransportKind {
+    /// The transports over which a load reaches a point; `nil` is a scripted one.
+    static func kinds(at point: LoadScene.Point) -> [TransportKind?] {
+        [nil] + (LoadScene.Point.overSockets.contains(point) ? supportingInterruptedHeads : [])
     }
 }

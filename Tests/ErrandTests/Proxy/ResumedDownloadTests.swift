@@ -240,7 +240,13 @@ struct ResumedDownloadTests {
         }
         let proxy = requests[0].proxy
         for request in requests[..<2] { request.loadData() }
-        await suspend(while: (try? folder.names.count) != 4)
+        let sizes = { [folder] in
+            let parts = try? folder.names.filter { $0.hasSuffix(".errand-part1") }.map {
+                folder.url.appending(path: $0)
+            }
+            return parts?.map { try? $0.resourceValues(forKeys: [.fileSizeKey]).fileSize }
+        }
+        await suspend(while: sizes() != [1_000, 1_000])
         #expect(await outcome(requests[2]) == .storage)
         #expect(
             requests[2].error?.reason?.contains("another download of the same URL to its folder is running") == true

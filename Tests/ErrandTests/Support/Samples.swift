@@ -58,7 +58,9 @@ extension GoodsRequest {
             await suspend(while: kept.isLoading)
         }
     }
+}
 
+extension APIManager {
     /// Waits for a load in an async call, and returns the type of its error; `nil` with a response.
     func outcome() async -> APIErrorType? {
         do throws(APIError) {
