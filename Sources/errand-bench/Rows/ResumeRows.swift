@@ -7,7 +7,7 @@ import Foundation
     /// The arguments of the process that is killed.
     static let command = "resume-client"
     /// Names the URL of a file on another server, which is downloaded by the processes that are killed; byte n of it is n mod 256.
-    static let variable = "ERRAND_RESUME_URL"
+    nonisolated static let variable = "ERRAND_RESUME_URL"
 
     let url: URL
 
