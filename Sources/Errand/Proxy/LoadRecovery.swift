@@ -38,16 +38,24 @@ final class LoadRecovery<Value: Sendable> {
     }
 
     /// Returns the error of a load that may not be sent again; the adapters of failures see it as well.
-    @inline(never) func finalError(
-        _ error: APIError,
-        _ slot: QueueSlot,
-        _ context: Boxed<AdapterContext>?
-    ) async throws(APIError) -> APIError {
+    @inline(never) func finalError(_ error: APIError, _ slot: QueueSlot, _ context: Boxed<AdapterContext>?) async
+        -> APIError
+    {
         slot.release()
         guard let context else { return error }
-        let adapted = try await call.service.adapt(error, in: context.wrappedValue) { false }.0
-        guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
-        return adapted
+        let final = Lock(error)
+        // In another task: that of the load is cancelled to end an exchange whose response cannot be read.
+        let task = Task { [call] in
+            do throws(APIError) {
+                let adapted = try await call.service.adapt(error, in: context.wrappedValue) { false }.0
+                final.withLock { $0 = adapted }
+            } catch {
+                final.withLock { [error] in $0 = error }
+            }
+        }
+        if !proxy.loads.setTask(task, of: call.id) { task.cancel() }
+        await task.value
+        return proxy.loads.contains(call.id) ? final.withLock(\.self) : APIError(.cancelled)
     }
 
     // What is inlined into an asynchronous function increases the memory of each load that waits for a login.

@@ -225,10 +225,12 @@ final class LoadRunner<Value: Sendable> {
         let stream = ResponseStream(for: handler) { [call] in
             // Not at the end, which may be hours later.
             if let login, call.renewsLogin { call.service.login.didSucceed(with: login) }
+        } didFail: { [proxy, id = call.id] in
+            proxy.loads[id]?.stopWork()
         }
         var request = handler.prepare(request)
         request.destination = .stream(HTTPBodySink(stream))
-        return try await stream.deliver { [call, proxy, request, progress] in
+        return try await stream.deliver {
             let exchange = Self.makeExchange(request, of: call, in: proxy)
             do throws(APIError) {
                 return .success((try await exchange.send(progress: progress), exchange.isMultiplexed))
@@ -248,7 +250,7 @@ final class LoadRunner<Value: Sendable> {
         case .recover: return false
         case .end:
             guard let error else { return false }
-            throw try await recovery.finalError(failure(error), slot, failureContext(login))
+            throw await recovery.finalError(failure(error), slot, failureContext(login))
         case .reconnect(let delay):
             leavePlace()
             guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }

@@ -38,34 +38,26 @@ final class ResponseStream: HTTPBodyReceiver {
         var failure: APIError?
         var ready: (@Sendable () -> Void)?
         var waiter: CheckedContinuation<Void, Never>?
-        var cancelExchange: (@Sendable () -> Void)?
     }
 
     private let handler: any StreamHandler
     private let didBegin: @Sendable () -> Void
+    private let didFail: @Sendable () -> Void
     private let state = Lock(State())
 
-    /// `didBegin` is called when the response is the stream.
-    init(for handler: any StreamHandler, didBegin: @escaping @Sendable () -> Void) {
-        (self.handler, self.didBegin) = (handler, didBegin)
+    /// `didBegin` is called when the response is the stream, and `didFail` when the handler cannot read on: it ends the exchange,
+    /// because the server may send nothing more.
+    init(
+        for handler: any StreamHandler,
+        didBegin: @escaping @Sendable () -> Void,
+        didFail: @escaping @Sendable () -> Void
+    ) {
+        (self.handler, self.didBegin, self.didFail) = (handler, didBegin, didFail)
     }
 
     /// Sends a request whose body this object receives; returns when all elements are delivered, also before an error.
-    func deliver<Value: Sendable>(
-        from send: @escaping @Sendable () async -> Result<Value, APIError>
-    ) async throws(APIError) -> Value {
-        // In a task of its own, which ends when the handler cannot read on: the server may send nothing more.
-        let exchange = Task { await send() }
-        let hasFailed = state.withLock { state in
-            state.cancelExchange = { exchange.cancel() }
-            return state.failure != nil
-        }
-        if hasFailed { exchange.cancel() }
-        let result = await withTaskCancellationHandler {
-            await exchange.value
-        } onCancel: {
-            exchange.cancel()
-        }
+    func deliver<Value>(from send: () async -> Result<Value, APIError>) async throws(APIError) -> Value {
+        let result = await send()
         if Task.isCancelled { close() }
         try await drained()
         let value = try result.get()
@@ -145,7 +137,7 @@ final class ResponseStream: HTTPBodyReceiver {
             return former
         }
         former.ready?()
-        if failure != nil { former.cancelExchange?() }
+        if failure != nil { didFail() }
     }
 
     /// Waits until everything is taken, and takes nothing more; throws why the handler could not.
