@@ -43,12 +43,10 @@ enum Interruption {
 
 /// A second start of the app's executable.
 enum SecondStart {
-    /// Runs `shop resume` to its end, with the same standard streams, and returns its exit status.
-    static func run(at baseURL: URL, with cookieFile: URL) async throws -> Int32 {
+    /// Runs `shop` with these arguments and the same standard streams to its end, and returns its exit status.
+    static func run(_ arguments: [String]) async throws -> Int32 {
         #if os(macOS) || os(Linux)
-        let process = Process()
-        process.executableURL = executable
-        process.arguments = ["resume", "--base-url", baseURL.absoluteString, "--cookies", cookieFile.path]
+        let process = process(arguments)
         return try await withCheckedThrowingContinuation { continuation in
             process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
             do {
@@ -62,6 +60,34 @@ enum SecondStart {
         throw StepFailure("this platform allows no child processes")
         #endif
     }
+
+    /// Runs `shop` with these arguments, silently, and kills it when `isEnough`; throws if it has ended before.
+    @MainActor static func run(_ arguments: [String], killedWhen isEnough: () -> Bool) async throws {
+        #if os(macOS) || os(Linux)
+        let process = process(arguments)
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+        defer {
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+        }
+        while !isEnough() {
+            guard process.isRunning else { throw StepFailure("the process ended before it was killed") }
+            try await Task.sleep(for: .milliseconds(1))
+        }
+        #else
+        throw StepFailure("this platform allows no child processes")
+        #endif
+    }
+
+    #if os(macOS) || os(Linux)
+    private static func process(_ arguments: [String]) -> Process {
+        let process = Process()
+        process.executableURL = executable
+        process.arguments = arguments
+        return process
+    }
+    #endif
 
     private static var executable: URL? {
         #if os(Linux)

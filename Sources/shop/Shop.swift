@@ -27,6 +27,8 @@ import Foundation
         case .walk(let baseURL, let report): return try await walk(through: baseURL, report: report)
         case .serve(let port): try await serve(at: port)
         case .resume(let baseURL, let cookieFile): try await resume(at: baseURL, with: cookieFile)
+        case .download(let baseURL, let cookieFile, let file):
+            try await download(at: baseURL, with: cookieFile, to: file)
         case .help: Terminal().write(Command.usage)
         }
         return EXIT_SUCCESS
@@ -105,6 +107,12 @@ import Foundation
         try expect(app.wire.exchanges.map(\.credentials) == ["cookie"], "it was not the cookie alone that counted")
         app.showWire()
     }
+
+    @MainActor private static func download(at baseURL: URL, with cookieFile: URL, to file: URL) async throws {
+        let screen = InvoiceFileScreen(App(baseURL: baseURL, cookieFile: cookieFile), file: file)
+        screen.appear()
+        try await screen.content()
+    }
 }
 
 /// A command of the program, parsed from its arguments.
@@ -115,6 +123,8 @@ enum Command {
     case serve(port: UInt16)
     /// Starts the app again with only a cookie file; the walk starts a child process with this command.
     case resume(baseURL: URL, cookieFile: URL)
+    /// Continues the download of an invoice with only a cookie file; the walk kills the process.
+    case download(baseURL: URL, cookieFile: URL, file: URL)
     /// Prints the usage.
     case help
 
@@ -148,6 +158,12 @@ enum Command {
                 throw UsageError("resume needs --base-url and --cookies")
             }
             self = .resume(baseURL: url, cookieFile: URL(filePath: file))
+        case "download":
+            let options = try Options(arguments.dropFirst(), known: ["--base-url", "--cookies", "--file"])
+            guard let url = try options.url("--base-url"), let cookies = options["--cookies"],
+                let file = try options.file("--file")
+            else { throw UsageError("download needs --base-url, --cookies and --file") }
+            self = .download(baseURL: url, cookieFile: URL(filePath: cookies), file: file)
         default:
             let options = try Options(arguments[...], known: ["--base-url", "--report"])
             self = .walk(baseURL: try options.url("--base-url"), report: try options.file("--report"))

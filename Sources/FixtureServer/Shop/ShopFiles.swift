@@ -7,7 +7,8 @@ extension ShopAPI {
         let sha256: String
     }
 
-    /// Adds `/account/avatar`, which receives a picture, and `/invoices/{order}.pdf`, which sends an invoice.
+    /// Adds `/account/avatar`, which receives a picture, and `/invoices/{order}.pdf`, which sends an invoice: of
+    /// one mebibyte, or of a `size` of up to eight.
     func addFiles(to table: inout RouteTable) {
         members(&table, "POST", "/account/avatar") { call, _ in
             let file = MultipartBody(call.request)?.parts.first { $0.filename != nil }
@@ -22,9 +23,15 @@ extension ShopAPI {
                 "Content-Type": "application/pdf",
                 "Content-Disposition": "attachment; filename=\"invoice-\(order.id).pdf\"",
             ]
-            let source = ByteSource.bytes(Invoice.bytes(for: order))
-            return .representation(of: source, etag: "\"invoice-\(order.id)\"", headers: headers, to: call.request)
-                .throttled(bytesPerSecond: call.request.integer("rate") ?? 0)
+            let size = min(max(call.request.integer("size") ?? 1 << 20, 1 << 12), 8 << 20)
+            let source = ByteSource.bytes(Invoice.bytes(for: order, size: Int(size)))
+            return .representation(
+                of: source,
+                etag: "\"invoice-\(order.id)-\(size)\"",
+                headers: headers,
+                to: call.request
+            )
+            .throttled(bytesPerSecond: call.request.integer("rate") ?? 0)
         }
     }
 }
@@ -86,11 +93,9 @@ package struct MultipartBody: Sendable {
     }
 }
 
-/// A PDF file of exactly one mebibyte, always the same for the same order.
+/// A PDF file, always the same for the same order and size.
 enum Invoice {
-    private static let size = 1 << 20
-
-    static func bytes(for order: ShopOrder) -> [UInt8] {
+    static func bytes(for order: ShopOrder, size: Int) -> [UInt8] {
         var file = Array("%PDF-1.4\n".utf8)
         var offsets: [Int] = []
         for (index, object) in objects(for: order).enumerated() {

@@ -78,25 +78,26 @@ final class InvoiceScreen: Screen, APIManagerParamSource, APIManagerCallbackDele
 
 /// The invoice of an order as a file, whose download the customer pauses.
 final class InvoiceFileScreen: Screen, APIManagerCallbackDelegate {
-    private static let bytesPerSecond = 4 << 20
+    static let size = 8 << 20
+    private static let order = 202_600_136
+    private static let bytesPerSecond = 16 << 20
 
     let file: URL
     private lazy var invoice = InvoiceFileRequest(to: file, delegate: self, proxy: app.proxy)
     private lazy var bar = ProgressBar(app.terminal, unit: "bytes")
-    private let order: Int
     /// How much there is when the customer pauses.
     private var pause: Int64?
 
     private(set) var progress: [TransferProgress] = []
 
-    init(_ app: App, order: Int, file: URL) {
-        (self.order, self.file) = (order, file)
+    init(_ app: App, file: URL) {
+        self.file = file
         super.init(app)
     }
 
-    func appear(pausingAfter bytes: Int64) {
+    func appear(pausingAfter bytes: Int64? = nil) {
         pause = bytes
-        invoice.loadData(params: ["order": order, "rate": Self.bytesPerSecond])
+        invoice.loadData(params: ["order": Self.order, "rate": Self.bytesPerSecond, "size": Self.size])
     }
 
     func tapContinue() {
@@ -115,7 +116,7 @@ final class InvoiceFileScreen: Screen, APIManagerCallbackDelegate {
     func managerCallAPIDidSucceed(_ request: BaseAPIRequest) {
         bar.finish(progress.last)
         var table = Table(.right("Invoice of"), .left("File"), .right("Status"))
-        table.add("\(order)", invoice.response?.url.lastPathComponent ?? "", "\(request.rawResponse?.status ?? 0)")
+        table.add("\(Self.order)", invoice.response?.url.lastPathComponent ?? "", "\(request.rawResponse?.status ?? 0)")
         show(table)
     }
 

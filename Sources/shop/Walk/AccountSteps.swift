@@ -46,7 +46,7 @@ extension Walk {
     func startAgain() async throws {
         try app.proxy.cookies.flush()
         let start = try await debugging.log()
-        let status = try await SecondStart.run(at: app.baseURL, with: cookieFile)
+        let status = try await SecondStart.run(["resume"] + childOptions)
         try expect(status == 0, "the new process ended with status \(status)")
         let log = try await debugging.log().since(start)
         try expect(log.hits == ["/account/me": 1], "the new process asked for something else than who is signed in")

@@ -81,21 +81,30 @@ extension Walk {
         try screen.progress.expectWhole(atLeast: file.count)
     }
 
-    /// Pauses the download of an invoice half way, and continues it: the rest alone is sent.
+    /// Pauses the download of a large invoice, continues it in another process, which is killed, and continues it here: each
+    /// receives the rest alone.
     func continueInvoice() async throws {
-        let screen = InvoiceFileScreen(app, order: 202_600_136, file: folder.file("invoice.pdf"))
-        screen.appear(pausingAfter: 1 << 19)
+        let screen = InvoiceFileScreen(app, file: folder.file("invoice.pdf"))
+        let stored = { DownloadedFile.partialBytes(of: screen.file) ?? 0 }
+        screen.appear(pausingAfter: 2 << 20)
         guard case .cancelled = try await screen.update() else { throw StepFailure("the screen heard no cancel") }
         await app.wire.settle()
-        guard let stored = DownloadedFile.partialBytes(of: screen.file) else { throw StepFailure("nothing was kept") }
-        try expect(stored >= 1 << 19 && stored < 1 << 20, "\(stored) bytes were kept")
+        let (paused, size) = (stored(), Int64(InvoiceFileScreen.size))
+        try expect(paused >= 2 << 20 && paused < size, "\(paused) bytes were kept of the paused download")
+        try app.proxy.cookies.flush()
+        try await SecondStart.run(["download", "--file", screen.file.path] + childOptions) {
+            stored() >= paused + 2 << 20
+        }
+        let killed = stored()
+        try expect(killed >= paused + 2 << 20 && killed < size, "\(killed) bytes were kept of the killed process")
+        app.terminal.write("   (killed at \(killed) bytes)")
         screen.tapContinue()
         try await screen.content()
         let file = try Data(contentsOf: screen.file)
-        try expect(file.count == 1 << 20, "the invoice has \(file.count) bytes")
+        try expect(file.count == size, "the invoice has \(file.count) bytes")
         try expect(file.suffix(6) == Data("%%EOF\n".utf8), "the invoice does not end as PDF files do")
         try expect(app.wire.exchanges.map(\.status) == [nil, 206], "the rest was not requested")
-        try expect(screen.progress.allSatisfy { $0.completedBytes > stored }, "the progress began again")
+        try expect(screen.progress.allSatisfy { $0.completedBytes > killed }, "the progress began again")
         try expect(DownloadedFile.partialBytes(of: screen.file) == nil, "a part was left")
     }
 

@@ -28,7 +28,7 @@ import Foundation
             ("Errors and a timeout", meetTroubles),
             ("Signed requests, a copy, and a wrong clock", signRequests),
             ("Sealed payments, whose key expires", sealPayments),
-            ("An invoice, paused and continued", continueInvoice),
+            ("An invoice, paused, killed and continued", continueInvoice),
             ("An order on its way, as events", followOrder),
             ("A text that grows", askAssistant),
             ("A new process, still signed in", startAgain),
@@ -85,6 +85,9 @@ import Foundation
 
     /// The file with the app's cookies, all that the app keeps when its process ends.
     var cookieFile: URL { folder.file("cookies.txt") }
+
+    /// What a second start is told.
+    var childOptions: [String] { ["--base-url", app.baseURL.absoluteString, "--cookies", cookieFile.path] }
 
     /// The session's cookie in the jar.
     var sessionCookie: Cookie? {

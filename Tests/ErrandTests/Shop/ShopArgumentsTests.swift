@@ -19,7 +19,7 @@ import Testing
         arguments: [
             ["--color"], ["walk"], ["--base-url"], ["--base-url", "ftp://example.com"], ["--base-url="],
             ["--base-url", "http://a.example", "--base-url", "http://b.example"], ["--port", "80"],
-            ["serve", "--port", "65536"], ["--report"], ["--report="], ["serve", "80"], ["resume"],
+            ["serve", "--port", "65536"], ["--report"], ["--report="], ["serve", "80"], ["resume"], ["download"],
         ]
     )
     func wrong(arguments: [String]) async throws {

@@ -129,6 +129,8 @@ struct ShopTests {
         let slow = client.send("GET", "/invoices/202600001.pdf?rate=20000000")
         #expect(slow.body == whole.body)
         #expect(client.send("GET", "/invoices/1.pdf").status == 404)
+        let large = client.send("GET", "/invoices/202600001.pdf?size=99999999")
+        #expect(large.body.count == 8 << 20 && large.text.hasSuffix("%%EOF\n"))
     }
 
     @Test func `Trouble routes respond with an HTTP error, with a business error and late`() throws {
