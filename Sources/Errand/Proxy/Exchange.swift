@@ -54,7 +54,9 @@ final class Exchange {
         do throws(TransportError) {
             switch first.destination {
             case .memory: return try await response(progress)
-            case .stream: return try await streamedResponse(progress)
+            case .stream:
+                let response = try await response(progress)
+                return isStreamed ? response : try await passOn(response)
             case .file, .folder:
                 if resumes { return try await resumedResponse(accepting: statuses, progress) }
                 let file = try stage()
@@ -75,12 +77,8 @@ final class Exchange {
         }
     }
 
-    /// Passes the body on if the transport has not.
-    @inline(never) private func streamedResponse(
-        _ progress: TransferProgress.Handler?
-    ) async throws(TransportError) -> APIResponse {
-        let response = try await response(progress)
-        guard !isStreamed else { return response }
+    /// Passes a body on that the transport has not.
+    @inline(never) private func passOn(_ response: APIResponse) async throws(TransportError) -> APIResponse {
         // It has ended for the monitors.
         trace = nil
         guard let receiver = try current.receiver(status: response.status, headers: response.headers) else {
@@ -182,7 +180,8 @@ final class Exchange {
         current.destination = .stream(HTTPBodySink(file))
         let response: APIResponse
         do throws(TransportError) {
-            response = try await streamedResponse(file.progress(progress))
+            let received = try await self.response(file.progress(progress))
+            response = isStreamed ? received : try await passOn(received)
         } catch {
             throw file.startAgain(after: nil) ? error.askingForRetry : error
         }

@@ -137,8 +137,11 @@ final class LoadRunner<Value: Sendable> {
         let request = try await request(in: login.generation)
         guard !call.renewsLogin || call.service.login.isCurrent(login) else { return nil }
         let (response, isMultiplexed) =
-            if call.isCoalescing { try await sharedResponse(to: request, in: login.generation) } else {
-                try await exchange(request, in: login)
+            // A stream has fewer calls below it, because each takes memory while the stream is open.
+            if let stream = call.options.stream {
+                try await streamedExchange(request, stream, in: login)
+            } else if call.isCoalescing { try await sharedResponse(to: request, in: login.generation) } else {
+                try await exchange(request)
             }
         return label(receive(response, isMultiplexed, in: login))
     }
@@ -199,16 +202,12 @@ final class LoadRunner<Value: Sendable> {
         if !slot.acquireAtOnce() { didQueue() }
         try await takePlace()
         begin()
-        return try await exchange(request, in: nil)
+        return try await exchange(request)
     }
 
-    private func exchange(
-        _ request: HTTPRequest,
-        in login: SentLogin?
-    ) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?) {
+    private func exchange(_ request: HTTPRequest) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?) {
         // A cancel has ended the admission.
         try slot.send()
-        if let stream = call.options.stream { return try await streamedExchange(request, stream, in: login) }
         let exchange = Self.makeExchange(request, of: call, in: proxy)
         // Other serializers read such a response in memory.
         let stored = call.serializer.source == .file ? call.options.acceptedStatuses : []
@@ -217,27 +216,36 @@ final class LoadRunner<Value: Sendable> {
 
     // MARK: Streams
 
-    @inline(never) private func streamedExchange(
+    private func streamedExchange(
         _ request: HTTPRequest,
         _ handler: any StreamHandler,
-        in login: SentLogin?
+        in login: SentLogin
     ) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?) {
+        try slot.send()
+        let (exchange, stream) = makeExchange(request, handler, in: login)
+        let result: Result<APIResponse, APIError>
+        do throws(APIError) {
+            result = .success(try await exchange.send(progress: progress))
+        } catch {
+            result = .failure(error)
+        }
+        return (try await stream.end(with: result), exchange.isMultiplexed)
+    }
+
+    @inline(never) private func makeExchange(
+        _ request: HTTPRequest,
+        _ handler: any StreamHandler,
+        in login: SentLogin
+    ) -> (Exchange, ResponseStream) {
         let stream = ResponseStream(for: handler) { [call] in
             // Not at the end, which may be hours later.
-            if let login, call.renewsLogin { call.service.login.didSucceed(with: login) }
+            if call.renewsLogin { call.service.login.didSucceed(with: login) }
         } didFail: { [proxy, id = call.id] in
             proxy.loads[id]?.stopWork()
         }
         var request = handler.prepare(request)
         request.destination = .stream(HTTPBodySink(stream))
-        return try await stream.deliver {
-            let exchange = Self.makeExchange(request, of: call, in: proxy)
-            do throws(APIError) {
-                return .success((try await exchange.send(progress: progress), exchange.isMultiplexed))
-            } catch {
-                return .failure(error)
-            }
-        }
+        return (Self.makeExchange(request, of: call, in: proxy), stream)
     }
 
     /// Returns whether the stream is to be requested again, and waits until then.

@@ -55,9 +55,8 @@ final class ResponseStream: HTTPBodyReceiver {
         (self.handler, self.didBegin, self.didFail) = (handler, didBegin, didFail)
     }
 
-    /// Sends a request whose body this object receives; returns when all elements are delivered, also before an error.
-    func deliver<Value>(from send: () async -> Result<Value, APIError>) async throws(APIError) -> Value {
-        let result = await send()
+    /// Called when the exchange has ended; returns when all elements are delivered, also before an error.
+    func end<Value>(with result: Result<Value, APIError>) async throws(APIError) -> Value {
         if Task.isCancelled { close() }
         try await drained()
         let value = try result.get()
