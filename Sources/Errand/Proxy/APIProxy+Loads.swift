@@ -84,7 +84,7 @@ extension APIProxy {
     ) -> TransferProgress.Handler? {
         let kind = streams ? .stream : draft.kind
         guard kind != .data else { return report }
-        let meter = TransferMeter(kind, clock: clock)
+        let meter = TransferMeter(kind, resumes: draft.resumesDownload, clock: clock)
         loads.setMeter(meter, of: id)
         return { progress in
             meter.record(progress)

@@ -159,6 +159,19 @@ public final class APIProxy: Sendable {
         return true
     }
 
+    /// Cancels a download that a later load continues; does nothing for any other load.
+    ///
+    /// For a list of transfers: the load ends as cancelled, and ``APIManager/loadAgain()`` of its request continues where it has
+    /// stopped. See ``APIRequestOptions/resumesDownload``.
+    ///
+    /// - Returns: Whether this call ended the load; `false` also for a download whose server does not say how to continue it.
+    @discardableResult
+    public func pauseRequest(_ id: RequestID) -> Bool {
+        let paused = loads.claim([id], where: \.canContinue)
+        cancel(paused)
+        return !paused.isEmpty
+    }
+
     /// Cancels these loads, as ``cancelRequest(_:)`` does.
     public func cancelRequests(_ ids: some Sequence<RequestID>) {
         // A sequence may run code of the app, which must not happen under a lock.

@@ -170,6 +170,9 @@ struct ActiveLoad {
         )
     }
 
+    /// Without a file, it has not been sent.
+    var canContinue: Bool { meter?.resumes == true && file?.canContinue != false }
+
     /// Delivers the ending once the file is removed.
     func cancel(isMistake: Bool) {
         task?.cancel()

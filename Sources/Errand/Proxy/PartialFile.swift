@@ -81,6 +81,10 @@ final class PartialFile: LoadFile {
 
     // MARK: The end
 
+    var canContinue: Bool {
+        state.withLock { !$0.isRemoved && !$0.isCommitted && ($0.offset == 0 || $0.record.isResumable) }
+    }
+
     /// Without the lock, which is held while the disk is written to.
     private var isEnding: Bool { holder.isLeaving.load(ordering: .acquiring) }
 

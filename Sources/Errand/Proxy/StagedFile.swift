@@ -9,6 +9,9 @@ protocol LoadFile: AnyObject, Sendable {
     /// Where the file is until it is committed.
     var location: FileLocation { get }
 
+    /// Whether a later load continues what there is, or nothing has arrived yet.
+    var canContinue: Bool { get }
+
     func write(_ body: Data) throws(TransportError)
     /// Leaves the target as it was when it throws.
     func commit() throws(TransportError)
@@ -80,6 +83,8 @@ final class StagedFile: LoadFile {
             throw TransportError(cannotWrite: target, error)
         }
     }
+
+    var canContinue: Bool { false }
 
     func willDiscard() {}
 

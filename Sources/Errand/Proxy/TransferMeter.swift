@@ -7,36 +7,38 @@ final class TransferMeter: Sendable {
 
     private struct State {
         var progress: TransferProgress?
-        /// The rate is that since the first one, which is one to two seconds old.
-        var marks: [Mark] = []
+        /// The rate is that since `start`, which is one to two seconds old.
+        var (start, latest): (Mark?, Mark?) = (nil, nil)
     }
 
     private static let interval = Duration.seconds(1)
 
     let kind: ActiveRequest.Kind
+    /// Whether a later load may continue the transfer.
+    let resumes: Bool
     private let clock: any APIClock
     private let state = Lock(State())
 
-    init(_ kind: ActiveRequest.Kind, clock: any APIClock) { (self.kind, self.clock) = (kind, clock) }
+    init(_ kind: ActiveRequest.Kind, resumes: Bool, clock: any APIClock) {
+        (self.kind, self.resumes, self.clock) = (kind, resumes, clock)
+    }
 
     var progress: TransferProgress? { state.withLock(\.progress) }
 
     /// Falls while nothing is transferred.
     var bytesPerSecond: Double? {
         let (now, state) = (clock.uptime, state.withLock(\.self))
-        guard let start = state.marks.first, let progress = state.progress, now > start.uptime else { return nil }
+        guard let start = state.start, let progress = state.progress, now > start.uptime else { return nil }
         return Double(progress.completedBytes - start.bytes) / ((now - start.uptime) / .seconds(1))
     }
 
     func record(_ progress: TransferProgress) {
         let mark = Mark(uptime: clock.uptime, bytes: progress.completedBytes)
         state.withLock { state in
-            if state.progress?.direction != progress.direction || state.progress?.attempt != progress.attempt {
-                state.marks = []
-            }
+            let isNew = state.progress?.direction != progress.direction || state.progress?.attempt != progress.attempt
             state.progress = progress
-            guard let last = state.marks.last else { return state.marks = [mark] }
-            if mark.uptime - last.uptime >= Self.interval { state.marks = [last, mark] }
+            guard !isNew, let latest = state.latest else { return (state.start, state.latest) = (mark, mark) }
+            if mark.uptime - latest.uptime >= Self.interval { (state.start, state.latest) = (latest, mark) }
         }
     }
 }

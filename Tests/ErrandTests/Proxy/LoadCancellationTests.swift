@@ -39,7 +39,7 @@ struct LoadCancellationTests {
         try await cancel(at: point, manner)
     }
 
-    @Test(.fault(15), .fault(44), arguments: CancellationPoint.ofTransfers, Manner.allCases)
+    @Test(.fault(15), .fault(44), .fault(118), arguments: CancellationPoint.ofTransfers, Manner.allCases)
     func `So does a download that can continue, which leaves nothing but its part`(
         _ point: CancellationPoint,
         _ manner: Manner

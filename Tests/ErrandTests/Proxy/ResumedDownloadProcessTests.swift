@@ -24,7 +24,8 @@ struct ResumedDownloadProcessTests {
         try TestProgram([CookieProbe.path, "resume", target.path, server.url("/photo").absoluteString])
     }
 
-    @Test func `Killed at random bytes, it is complete in the end, and little is sent again`() async throws {
+    @Test(.fault(112)) func `Killed at random bytes, it is complete in the end, and little is sent again`() async throws
+    {
         let length: Int64 = 24 << 20
         let server = try server(length, bytesPerSecond: 48 << 20)
         var random = SplitMix(seed: 34)
@@ -47,7 +48,7 @@ struct ResumedDownloadProcessTests {
         #expect(starts == starts.sorted())
     }
 
-    @Test func `Two processes do not write one file`() async throws {
+    @Test(.fault(115)) func `Two processes do not write one file`() async throws {
         let server = try server(4 << 20, bytesPerSecond: 1 << 20)
         let first = try probe(server)
         await suspend(while: DownloadedFile.partialBytes(of: target) == nil)
@@ -73,7 +74,7 @@ struct ResumedDownloadProcessTests {
         #expect(try folder.names == [])
     }
 
-    @Test(.fault(70), .enabled(if: CookieProbe.canMount, "cannot mount"))
+    @Test(.fault(70), .fault(116), .enabled(if: CookieProbe.canMount, "cannot mount"))
     func `A full disk fails the download, and with room again it continues`() async throws {
         let server = try server(4 << 20, bytesPerSecond: 16 << 20)
         let script = #"""

@@ -151,6 +151,44 @@ struct ResumedDownloadTests {
         #expect(files.ranges == [nil, "bytes=100000-"])
     }
 
+    @Test(.fault(118), arguments: [true, false])
+    func `A download is paused by its ID only if it can be continued`(_ canContinue: Bool) async throws {
+        if !canContinue { files.change { $0.etag = "W/\"1\"" } }
+        files.cutNext(after: 100_000, .hang)
+        let (request, screen) = (try request(), Screen())
+        request.delegate = screen
+        let id = request.loadData()
+        let proxy = request.proxy
+        await suspend(while: proxy.activeRequests.first?.progress?.completedBytes != 100_000)
+        #expect(proxy.pauseRequest(id) == canContinue)
+        #expect(proxy.activeRequests.isEmpty == canContinue)
+        if !canContinue { proxy.cancelRequest(id) }
+        #expect(!proxy.pauseRequest(id))
+        #expect(await screen.ending() == .cancelled)
+        #expect(request.loadAgain() != nil)
+        #expect(await screen.ending() == .success)
+        try expectComplete()
+        #expect(files.ranges == [nil, canContinue ? "bytes=100000-" : nil])
+    }
+
+    @Test func `Loads that cannot be continued are not paused, and one that waits is`() async throws {
+        let service = APIService.sample { $0.baseURL = files.server.baseURL }
+        let proxy = APIProxy(service: service, queueLimits: QueueLimits(perHost: 1))
+        files.cutNext(after: 1_000, .hang)
+        let requests = (0..<3).map { number in
+            let request = DownloadRequest(proxy: proxy)
+            (request.method, request.path) = (.get, "/photo")
+            request.target = .file(folder.url.appending(path: "\(number)"))
+            request.ownOptions.resumesDownload = number == 2
+            return request
+        }
+        let ids = requests.map { $0.loadData() }
+        #expect(ids.map(proxy.pauseRequest) == [false, false, true])
+        #expect(proxy.activeRequests.map(\.id) == Array(ids[..<2]))
+        proxy.cancelAllRequests()
+        for request in requests { await request.waitUntilIdle() }
+    }
+
     @Test func `A load that replaces another of the same request continues at once`() async throws {
         let (request, screen) = (try request(), Screen())
         await begin(request, for: screen)
@@ -259,7 +297,9 @@ struct ResumedDownloadTests {
 
     // MARK: Again from the beginning
 
-    @Test(arguments: TransportKind.allCases) func `Another version is received as a whole`(_ kind: TransportKind)
+    @Test(.fault(110), arguments: TransportKind.allCases) func `Another version is received as a whole`(
+        _ kind: TransportKind
+    )
         async throws
     {
         files.cutNext(after: 100_000)
@@ -296,7 +336,8 @@ struct ResumedDownloadTests {
         }
     }
 
-    @Test(arguments: Lie.allCases) func `A part that does not continue the file is replaced by the whole`(_ lie: Lie)
+    @Test(.fault(56), .fault(111), arguments: Lie.allCases)
+    func `A part that does not continue the file is replaced by the whole`(_ lie: Lie)
         async throws
     {
         files.cutNext(after: 100_000)
@@ -360,7 +401,7 @@ struct ResumedDownloadTests {
         try expectComplete()
     }
 
-    @Test(arguments: ["weak", "none", "refused", "coded"])
+    @Test(.fault(110), arguments: ["weak", "none", "refused", "coded"])
     func `Nothing is kept of what cannot be continued`(_ reason: String) async throws {
         files.change { file in
             switch reason {
@@ -399,9 +440,43 @@ struct ResumedDownloadTests {
         #expect(await outcome(request) == .transport)
         files.reply(.text("busy", status: 503))
         #expect(await outcome(request) == .http)
+        // Or dies before or inside its head.
+        for steps in [[Response.Step.close], [.write(Array("HTTP/1.1 206 Partial".utf8)), .close]] {
+            files.reply(Response(steps: steps))
+            // On a new connection; libcurl repeats a request on one that was used before.
+            #expect(await outcome(try self.request()) == .transport)
+        }
         #expect(await outcome(request) == nil)
         try expectComplete()
-        #expect(files.ranges == [nil, "bytes=1000-", "bytes=1000-"])
+        #expect(Set(files.ranges) == [nil, "bytes=1000-"])
+    }
+
+    @Test(.fault(114), arguments: ["replaced", "removed", "folder", "link"])
+    func `What others do with the target and its folder meanwhile changes neither the part nor another file`(
+        _ change: String
+    ) async throws {
+        let (request, screen) = (try request(), Screen())
+        let manager = FileManager.default
+        try Data("old".utf8).write(to: target)
+        await begin(request, for: screen)
+        request.cancelAllRequests()
+        #expect(await screen.ending() == .cancelled)
+        let elsewhere = try TemporaryFile(Data("other".utf8))
+        try manager.removeItem(at: target)
+        switch change {
+        case "replaced": try Data("new".utf8).write(to: target)
+        case "link": try manager.createSymbolicLink(at: target, withDestinationURL: elsewhere.url)
+        case "folder": try manager.removeItem(at: folder.url)
+        default: break
+        }
+        #expect(await outcome(request) == (change == "folder" ? .storage : nil))
+        if change == "folder" {
+            #expect(request.error?.reason?.hasPrefix("photo.jpg cannot be written (open: ") == true)
+            try manager.createDirectory(at: folder.url, withIntermediateDirectories: false)
+            #expect(await outcome(request) == nil)
+        }
+        try expectComplete()
+        #expect(try Data(contentsOf: elsewhere.url) == Data("other".utf8))
     }
 
     @Test func `A response that the validator refuses leaves nothing`() async throws {
@@ -414,7 +489,7 @@ struct ResumedDownloadTests {
 
     // MARK: What is on the disk
 
-    @Test func `A record with any byte changed or missing never leads to another file`() async throws {
+    @Test(.fault(113)) func `A record with any byte changed or missing never leads to another file`() async throws {
         files.cutNext(after: 1_000)
         #expect(await outcome(try request()) == .transport)
         let paths = Self.names.map { folder.url.appending(path: $0) }
@@ -434,7 +509,8 @@ struct ResumedDownloadTests {
         }
     }
 
-    @Test func `A file that was changed since is received again, and one of another start from what was on the disk`()
+    @Test(.fault(113))
+    func `A file that was changed since is received again, and one of another start from what was on the disk`()
         async throws
     {
         files.cutNext(after: 100_000)
@@ -480,10 +556,12 @@ struct ResumedDownloadTests {
         try make(".a.errand-part1.json", daysAgo: 8)
         try make(".b.errand-part1", daysAgo: 6)
         try make(".c.errand-part0", daysAgo: 0)
+        // The clock was set back.
+        try make(".f.errand-part1", daysAgo: -400)
         try make("d.errand-part1", daysAgo: 8)
         try make(".e", daysAgo: 8)
         #expect(await outcome(try request()) == nil)
-        #expect(try folder.names == [".b.errand-part1", ".e", "d.errand-part1", "photo.jpg"])
+        #expect(try folder.names == [".b.errand-part1", ".e", ".f.errand-part1", "d.errand-part1", "photo.jpg"])
     }
 
     @Test func `A deadline keeps what there is`() async throws {

@@ -51,7 +51,7 @@ struct StreamLiveTests {
     }
 
     #if os(Linux)
-    @Test func `A script that reads slowly slows the server down`() async throws {
+    @Test(.fault(121)) func `A script that reads slowly slows the server down`() async throws {
         let length: Int64 = 64 << 20
         let isSent = Gate()
         let server = try FixtureServer.start { request in
@@ -100,6 +100,57 @@ struct StreamLiveTests {
         #expect(endings.endings.count == 150)
         for request in requests where request.isSuccess { #expect(request.elements == (0..<50).map(String.init)) }
         #expect(proxy.activeRequests.isEmpty)
+    }
+
+    @Test(.fault(125), arguments: TransportKind.allCases) func `A thousand streams that are cancelled end once each`(
+        _ kind: TransportKind
+    ) async throws {
+        let server = try FixtureServer.start { _ in
+            .script(.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"), .write("one\n"), .hang)
+        }
+        let proxy = try proxy(server, kind)
+        let endings = EndingCounter()
+        let requests = (0..<1_000).map { _ in LineStream(delegate: endings, proxy: proxy) }
+        for request in requests { request.loadData() }
+        await suspend(while: requests.filter { !$0.elements.isEmpty }.count < 6)
+        proxy.cancelAllRequests()
+        await suspend(while: endings.count < requests.count)
+        await sentinel(proxy)
+        #expect(endings.endings.count == 1_000)
+        #expect(endings.endings.values.allSatisfy { $0 == 1 })
+        #expect(endings.late == 0)
+        await suspend(while: server.openConnections > 0)
+    }
+
+    @Test(
+        .enabled(if: SharedData.eventSource.exists, "the web platform tests are not here"),
+        arguments: TransportKind.allCases
+    ) func `Redirects and cookies of the web platform tests lead to their events`(_ kind: TransportKind) async throws {
+        let script = String(decoding: try SharedData.eventSource.bytes("request-redirect.any.window.js"), as: UTF8.self)
+        let statuses = script.matches(of: /redirectTest\("(\d+)"\)/).compactMap { Int($0.1) }
+        #expect(statuses == [301, 302, 303, 307])
+        // resources/cors-cookie.py.
+        let server = try FixtureServer.start { request in
+            if let status = request.queryValue("status").flatMap({ Int($0) }) {
+                return Response(status: status, headers: ["Location": "/cookies", "Content-Length": "0"], steps: [])
+            }
+            let cookie = request.header("Cookie") == nil ? "NO_COOKIE" : "COOKIE"
+            let type: HeaderLines = ["Content-Type": "text/event-stream"]
+            switch request.header("Last-Event-ID") {
+            case nil:
+                let text = "id: 1\nretry: 1\ndata: first \(cookie)\n\n"
+                return .bytes(Array(text.utf8), headers: type + ["Set-Cookie": "ident=COOKIE"])
+            case "1": return .bytes(Array("id: 2\ndata: second \(cookie)\n\n".utf8), headers: type)
+            default: return .bytes([], headers: ["Content-Type": "stop"])
+            }
+        }
+        for status in statuses {
+            let request = EventStream(delegate: screen, proxy: try proxy(server, kind))
+            request.path = "/start"
+            request.loadData(params: ["status": status])
+            #expect(await screen.ending() == .failure(.transport))
+            #expect(request.elements.map(\.data) == ["first NO_COOKIE", "second COOKIE"])
+        }
     }
 
     /// Counts the endings of each load, and the elements after one.
