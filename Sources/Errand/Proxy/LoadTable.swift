@@ -139,8 +139,6 @@ struct ActiveLoad {
     var endsWithOwner = true
     fileprivate(set) var priority = RequestPriority.normal
     var isQueued = true
-    /// `nil` for what is transferred in memory.
-    fileprivate(set) var meter: TransferMeter?
     /// Ends the load with it; `nil` for a plain call.
     var login: LoginSession?
     let loginRole: LoginRole
@@ -155,7 +153,25 @@ struct ActiveLoad {
     fileprivate(set) var task: Task<Void, Never>?
     /// Waits for the deadline.
     fileprivate(set) var timer: Task<Void, Never>?
-    fileprivate(set) var file: (any LoadFile)?
+    /// Boxed, because most loads have none, and hundreds of thousands may wait.
+    fileprivate(set) var transfer: Boxed<Transfer>?
+
+    /// What loads have that do not transfer everything in memory.
+    struct Transfer {
+        var meter: TransferMeter?
+        var file: (any LoadFile)?
+    }
+
+    fileprivate(set) var meter: TransferMeter? {
+        get { transfer?.wrappedValue.meter }
+        set { transfer = Boxed(wrappedValue: Transfer(meter: newValue, file: file)) }
+    }
+    fileprivate(set) var file: (any LoadFile)? {
+        get { transfer?.wrappedValue.file }
+        set {
+            if newValue != nil || file != nil { transfer = Boxed(wrappedValue: Transfer(meter: meter, file: newValue)) }
+        }
+    }
 
     var summary: ActiveRequest {
         ActiveRequest(
