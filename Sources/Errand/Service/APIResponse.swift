@@ -13,6 +13,7 @@ public struct APIResponse: Sendable {
         var timings: ExchangeTimings?
         var statement: ServerFailure?
         var requestID: RequestID?
+        var isStreamed = false
     }
 
     // Boxed, because an asynchronous function reserves memory for each response that it may return.
@@ -50,6 +51,9 @@ public struct APIResponse: Sendable {
         set { contents.timings = newValue }
     }
 
+    /// Whether the body was passed on while it arrived, and is neither in memory nor in a file.
+    package var isStreamed: Bool { contents.isStreamed && file == nil }
+
     /// The ID of the load that received the response; `nil` if no load received it.
     public var requestID: RequestID? { contents.requestID }
     /// The business code in the body, also of a success; `nil` if the body has none or has not been decoded yet.
@@ -81,6 +85,7 @@ public struct APIResponse: Sendable {
     init(_ response: HTTPResponse, to id: RequestID?, url: URL, redirects: [URL], duration: Duration) {
         self.init(response, url: url, redirects: redirects, duration: duration)
         contents.requestID = id
+        contents.isStreamed = response.isStreamed
     }
 
     func withStatement(_ statement: ServerFailure?) -> APIResponse {
@@ -99,6 +104,14 @@ public struct APIResponse: Sendable {
         return with {
             $0.requestID = id
             $0.timings = $0.timings?.withAttempt(attempt, queueTime: queueTime)
+        }
+    }
+
+    /// Its body has been passed on.
+    var streamed: APIResponse {
+        with { response in
+            response.body = Data()
+            response.isStreamed = true
         }
     }
 

@@ -17,7 +17,7 @@ extension Adapter<APIResponse> {
     public static var reprDigest: Adapter<APIResponse> {
         Adapter("Adapter.reprDigest") { response, context in
             guard response.headers["Content-Encoding"] == nil,
-                let (digest, expected) = response.headers["Repr-Digest"].flatMap(ReprDigest.strongest)
+                let (digest, expected) = ReprDigest.strongest(in: response.headers.values("Repr-Digest"))
             else { return }
             try response.check(digest, is: expected, in: context)
         }
@@ -39,11 +39,13 @@ extension Adapter<APIResponse> {
 /// A dictionary of digests as `Repr-Digest` has it (RFC 9530 section 3): `sha-256=:<base64>:, sha-512=:<base64>:`.
 enum ReprDigest {
     /// Returns the strongest digest that can be computed here.
-    static func strongest(in header: String) -> (Digest, [UInt8])? {
-        let digests = header.split(separator: ",").reduce(into: [String: [UInt8]]()) { digests, member in
+    static func strongest(in lines: [String]) -> (Digest, [UInt8])? {
+        let members = lines.flatMap { $0.split(separator: ",") }
+        let digests = members.reduce(into: [String: [UInt8]]()) { digests, member in
             // The last one of a key counts (RFC 9651 section 4.2.2).
             guard let match = member.wholeMatch(of: /\s*([a-z0-9*_.-]+)\s*=\s*:([A-Za-z0-9+\/=]*):\s*(?:;.*)?/),
-                let bytes = Data(base64Encoded: String(match.2))
+                // Without padding as well (RFC 9651 section 4.2.7).
+                let bytes = Data(base64Encoded: match.2 + String(repeating: "=", count: -match.2.count & 3))
             else { return }
             digests[String(match.1)] = Array(bytes)
         }
@@ -55,17 +57,24 @@ extension APIResponse {
     fileprivate func check(_ digest: Digest, is expected: [UInt8], in context: AdapterContext) throws {
         // A part that continues a file is in it.
         let isPart = status == 206 && (file == nil || context.request?.headers["Range"] != nil)
-        guard isSuccess, !isPart, context.method != .head, file != nil || !body.isEmpty else { return }
+        guard isSuccess, ![204, 205].contains(status), !isPart, !isStreamed, context.method != .head else { return }
         guard try hash(digest) != expected else { return }
         throw APIError(.invalidResponse, reason: "the content does not have the expected \(digest) digest")
     }
 
+    /// An error is one of the app or of the disk, after which a download keeps what it has.
     private func hash(_ digest: Digest) throws -> [UInt8] {
-        guard let file else { return try digest.hash(of: body) }
-        var hash = try PlatformCrypto.RunningHash(digest)
-        let handle = try FileHandle(forReadingFrom: file)
-        defer { try? handle.close() }
-        try hash.add(handle)
-        return try hash.finish()
+        do {
+            guard let file else { return try digest.hash(of: body) }
+            var hash = try PlatformCrypto.RunningHash(digest)
+            let handle = try FileHandle(forReadingFrom: file)
+            defer { try? handle.close() }
+            try hash.add(handle)
+            return try hash.finish()
+        } catch let error as SigningError {
+            throw APIError(.invalidRequest, error: error)
+        } catch  where !(error is CancellationError) {
+            throw APIError(.storage, reason: "the file cannot be read to compare its digest", underlying: error)
+        }
     }
 }

@@ -40,7 +40,8 @@ struct ContentDigestTests {
 
     @Test(arguments: [
         sha256, sha512, " \(sha256) , \(sha512);a=1", "\(wrong), \(sha512)", "\(wrong), \(sha256)",
-        "md5=:AAAA:, \(sha256)", "md5=:AAAA:", "sha-256=?1", "",
+        "sha-256=:RK/0qy18MlBSVnWgjwz6lZEWjP/lF5HF9bvEF8FabDg:", "md5=:AAAA:, \(sha256)", "md5=:AAAA:", "sha-256=?1",
+        "",
     ]) func `A content with its digest is accepted, and one without a digest that is secure`(_ header: String) async {
         #expect(await outcome(["Repr-Digest": header]) == nil)
     }
@@ -54,8 +55,15 @@ struct ContentDigestTests {
         let wrong: HTTPHeaders = ["Repr-Digest": Self.wrong]
         #expect(await outcome(wrong, status: 206) == nil)
         #expect(await outcome(wrong, status: 404) == .http)
-        #expect(await outcome(wrong, status: 200, "") == nil)
+        #expect(await outcome(wrong, status: 204, "") == nil)
+        #expect(await outcome(wrong, status: 200, "") == .invalidResponse)
         #expect(await outcome(["Repr-Digest": Self.wrong, "Content-Encoding": "gzip"]) == nil)
+    }
+
+    @Test func `Several lines are one list`() async {
+        var headers: HTTPHeaders = ["Repr-Digest": "md5=:AAAA:"]
+        headers.append(HTTPField("Repr-Digest", Self.wrong))
+        #expect(await outcome(headers) == .invalidResponse)
     }
 
     @Test func `A request compares the digest that the app knows`() async throws {
