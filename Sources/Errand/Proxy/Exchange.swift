@@ -87,7 +87,7 @@ final class Exchange {
         isStreamed = true
         try await receiver.write(response.body)
         try receiver.finish()
-        return response.withContent()
+        return response.streamed
     }
 
     @inline(never) func nextRequest() throws(TransportError) -> HTTPRequest {

@@ -138,7 +138,7 @@ final class PartialFile: LoadFile {
         if former.isCommitted {
             // Another process may have a file of that name already.
             names.removeRecord()
-        } else if former.isRemoved || isRemovedByApp || former.offset == 0 || !former.record.isResumable {
+        } else if state.withLock(\.isRemoved) || isRemovedByApp || former.offset == 0 || !former.record.isResumable {
             names.remove()
         }
         file.unlock()
@@ -206,6 +206,13 @@ extension PartialFile: HTTPBodyReceiver {
     }
 
     func receive(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
+        let isInRange = state.withLock { state in
+            if state.offset + Int64(bytes.count) > state.end ?? .max { state.mustStartAgain = true }
+            return !state.mustStartAgain
+        }
+        guard isInRange else {
+            throw TransportError(.badResponse, "the response has more bytes than its Content-Range")
+        }
         let mustSync = try names.reporting { () throws(SystemError) in
             try state.withLock { state throws(SystemError) in
                 do throws(SystemError) {
@@ -237,10 +244,6 @@ extension PartialFile: HTTPBodyReceiver {
         synchronize()
         let former = state.withLock(\.self)
         try names.reporting { () throws(SystemError) in if let failure = former.failure { throw failure } }
-        guard former.offset <= former.end ?? .max else {
-            state.withLock { $0.isRemoved = true }
-            throw TransportError(.badResponse, "the response has more bytes than its Content-Range")
-        }
         guard let length = former.record.length, former.offset != length else { return }
         throw TransportError(.connectionLost, "the response ended after \(former.offset) of \(length) bytes")
     }
@@ -255,6 +258,8 @@ extension PartialFile: HTTPBodyReceiver {
             try file.descriptor.synchronize()
             return former.offset
         } catch {
+            // At once, in case the process is killed.
+            names.removeRecord()
             state.withLock { ($0.failure, $0.isRemoved) = (error, true) }
             return nil
         }

@@ -126,13 +126,18 @@ extension LoadFile {
             // An app's serializer has made it of the temporary URL.
             return .success(isFile ? DownloadedFile(location) as? Value ?? value : value)
         } catch {
-            discard(isRefused: error.response?.file != nil)
+            discard(isRefused: error.refusesFile)
             return .failure(error.withoutFile)
         }
     }
 }
 
 extension APIError {
+    /// Whether a load has failed because of what its complete file contains.
+    var refusesFile: Bool {
+        response?.file != nil && ![.storage, .timeout, .cancelled, .invalidRequest].contains(type)
+    }
+
     /// A load that fails does not keep its file.
     var withoutFile: APIError {
         guard let response, response.file != nil else { return self }
