@@ -130,7 +130,7 @@ public final class APIProxy: Sendable {
     /// - Returns: Whether the load was waiting.
     @discardableResult
     public func setPriority(_ priority: RequestPriority, of id: RequestID) -> Bool {
-        guard var lane = loads.setPriority(priority, of: id) else { return false }
+        guard let former = loads[id]?.priority, var lane = loads.setPriority(priority, of: id) else { return false }
         lane.priority = priority
         var wasWaiting = false
         // Until the queue has what the table has, in case another thread changes it at the same time.
@@ -139,6 +139,8 @@ public final class APIProxy: Sendable {
             guard let newest = loads[id]?.priority, newest != lane.priority else { break }
             lane.priority = newest
         } while wasWaiting
+        // It has been admitted with the former one.
+        if !wasWaiting { _ = loads.setPriority(former, of: id) }
         return wasWaiting
     }
 
@@ -167,9 +169,9 @@ public final class APIProxy: Sendable {
     /// - Returns: Whether this call ended the load; `false` also for a download whose server does not say how to continue it.
     @discardableResult
     public func pauseRequest(_ id: RequestID) -> Bool {
-        let paused = loads.claim([id], where: \.canContinue)
-        cancel(paused)
-        return !paused.isEmpty
+        // Before the claim, because it may wait for the disk.
+        guard loads[id]?.canContinue == true else { return false }
+        return cancelRequest(id)
     }
 
     /// Cancels these loads, as ``cancelRequest(_:)`` does.

@@ -26,6 +26,8 @@ public struct ActiveRequest: Sendable, Identifiable {
     public let isQueued: Bool
     /// How much is transferred; `nil` for `data`, and before the first bytes.
     public let progress: TransferProgress?
-    /// The rate of the last one to two seconds; `nil` before there is one.
+    /// The mean rate of the last seconds, which falls while nothing is transferred; `nil` before there is one.
     public let bytesPerSecond: Double?
+    /// Whether ``APIProxy/pauseRequest(_:)`` would pause the load.
+    public let canPause: Bool
 }

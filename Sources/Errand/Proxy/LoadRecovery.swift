@@ -53,7 +53,7 @@ final class LoadRecovery<Value: Sendable> {
                 final.withLock { [error] in $0 = error }
             }
         }
-        if !proxy.loads.setTask(task, of: call.id) { task.cancel() }
+        if !proxy.loads.replaceTask(task, of: call.id) { task.cancel() }
         await task.value
         return proxy.loads.contains(call.id) ? final.withLock(\.self) : APIError(.cancelled)
     }

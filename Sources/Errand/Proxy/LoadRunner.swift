@@ -96,7 +96,7 @@ final class LoadRunner<Value: Sendable> {
     /// Discards the file of the load.
     @inline(never) private func failure(_ error: APIError) -> APIError {
         // An error with a complete response is one of what it contains.
-        proxy.loads.discardFile(of: call.id, isRefused: error.response?.file != nil)
+        proxy.loads.discardFile(of: call.id, isRefused: error.refusesFile && !Task.isCancelled)
         return label(error).withoutFile
     }
 
@@ -241,7 +241,7 @@ final class LoadRunner<Value: Sendable> {
             // Not at the end, which may be hours later.
             if call.renewsLogin { call.service.login.didSucceed(with: login) }
         } didFail: { [proxy, id = call.id] in
-            proxy.loads[id]?.stopWork()
+            proxy.loads.stopWork(of: id)
         }
         var request = handler.prepare(request)
         request.destination = .stream(HTTPBodySink(stream))

@@ -51,9 +51,26 @@ final class LoadTable: Sendable {
 
     // Each of these returns whether the load is active.
 
-    func setTask(_ task: Task<Void, Never>, of id: RequestID) -> Bool { update(id) { $0.task = task } != nil }
+    func setTask(_ task: Task<Void, Never>, of id: RequestID) -> Bool {
+        update(id) { load in
+            load.task = task
+            return !load.isStopped
+        } == true
+    }
+    /// For the end of a load whose work was stopped.
+    func replaceTask(_ task: Task<Void, Never>, of id: RequestID) -> Bool { update(id) { $0.task = task } != nil }
+
     func setWaiting(in lane: QueueLane, of id: RequestID) -> Bool { update(id) { $0.lane = lane } != nil }
     func setMeter(_ meter: TransferMeter, of id: RequestID) { _ = update(id) { $0.meter = meter } }
+
+    /// Cancels the task of a load that goes on, also if the task is not known yet.
+    func stopWork(of id: RequestID) {
+        let task = update(id) { load in
+            load.isStopped = true
+            return load.task
+        }
+        task??.cancel()
+    }
 
     /// Called when the load has its first turn.
     func setBegun(_ id: RequestID) { _ = update(id) { $0.isQueued = false } }
@@ -139,6 +156,7 @@ struct ActiveLoad {
     var endsWithOwner = true
     fileprivate(set) var priority = RequestPriority.normal
     var isQueued = true
+    fileprivate(set) var isStopped = false
     /// Ends the load with it; `nil` for a plain call.
     var login: LoginSession?
     let loginRole: LoginRole
@@ -182,7 +200,8 @@ struct ActiveLoad {
             priority: priority,
             isQueued: isQueued,
             progress: meter?.progress,
-            bytesPerSecond: meter?.bytesPerSecond
+            bytesPerSecond: meter?.bytesPerSecond,
+            canPause: canContinue
         )
     }
 

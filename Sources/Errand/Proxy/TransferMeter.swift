@@ -7,7 +7,7 @@ final class TransferMeter: Sendable {
 
     private struct State {
         var progress: TransferProgress?
-        /// The rate is that since `start`, which is one to two seconds old.
+        /// The rate is that since `start`, which is a second or more before the newest report.
         var (start, latest): (Mark?, Mark?) = (nil, nil)
     }
 

@@ -161,6 +161,9 @@ extension APIManager {
             throw APIError(.invalidRequest, reason: "the validator refused the parameters")
         }
         let stream = try manager.makeStream(of: id, draft.method, for: prepared)
+        guard stream == nil || draft.destination == .memory else {
+            throw APIError(.invalidRequest, reason: "the elements of a stream are not stored in a file")
+        }
         let call = Call(
             id: id,
             service: prepared,

@@ -44,6 +44,9 @@ final class LineStream: SampleStream<String>, APIManager {}
 final class GoodsStream: SampleStream<Goods>, APIManager {}
 final class DataStream: SampleStream<Data>, APIManager {}
 final class OpaqueStream: SampleStream<Latch>, APIManager {}
+final class StoredStream: SampleStream<String>, APIManager {
+    override var destination: HTTPRequest.Destination { .folder(.temporaryDirectory) }
+}
 
 /// A screen that records batches of elements besides the endings.
 @MainActor private final class StreamScreen: APIManagerCallbackDelegate {
@@ -243,6 +246,14 @@ struct StreamRequestTests {
         let request = make(OpaqueStream.self)
         request.loadData()
         #expect(await screen.screen.ending() == .failure(.invalidRequest))
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test func `A stream with a destination fails before anything is sent`() async {
+        let request = make(StoredStream.self)
+        request.loadData()
+        #expect(await screen.screen.ending() == .failure(.invalidRequest))
+        #expect(request.error?.reason == "the elements of a stream are not stored in a file")
         #expect(transport.requests.isEmpty)
     }
 

@@ -143,8 +143,9 @@ final class URLSessionExchange: Sendable {
     }
 
     private func endWaitForRoom() {
-        awaitsRoom.store(false, ordering: .releasing)
+        // In this order: a callback that finds no room from then on pauses it again.
         timer.resumeTimeout()
+        awaitsRoom.store(false, ordering: .releasing)
     }
 
     /// Receives the number of bytes of the request's body that have been sent, in all attempts.
