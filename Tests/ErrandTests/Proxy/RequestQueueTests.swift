@@ -98,6 +98,7 @@ struct RequestQueueTests {
         #expect(await screen.endings(5).count == 5)
         #expect(transport.requests.map(\.url.lastPathComponent) == ["first", "b", "c", "a"])
         #expect(!proxy.setPriority(.background, of: ids[3]))
+        #expect(requests.allSatisfy { !$0.isLoading })
     }
 
     @Test func `Threads that change the priority of a load while it is admitted or cancelled lose no load`() async {
@@ -119,6 +120,7 @@ struct RequestQueueTests {
             }
         }
         #expect(await screen.endings(300).count == 300)
+        #expect(requests.allSatisfy { !$0.isLoading })
         #expect(proxy.queuedCount == 0)
         #expect(proxy.activeRequests.isEmpty)
     }
