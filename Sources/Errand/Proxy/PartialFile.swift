@@ -34,6 +34,8 @@ final class PartialFile: LoadFile {
     private let queue = DispatchQueue(label: "errand.file")
     private let holder = PartialNames.Holder()
     private let state = Lock(State())
+    /// Whether the response, once there is one, can be continued.
+    private let isResumable = Atomic(true)
 
     /// Makes nothing; `request` is the URL that is requested first.
     init(for destination: HTTPRequest.Destination, of request: URL) throws(TransportError) {
@@ -81,9 +83,8 @@ final class PartialFile: LoadFile {
 
     // MARK: The end
 
-    var canContinue: Bool {
-        state.withLock { !$0.isRemoved && !$0.isCommitted && ($0.offset == 0 || $0.record.isResumable) }
-    }
+    /// Without the lock, because it is asked for on the main actor.
+    var canContinue: Bool { isResumable.load(ordering: .relaxed) }
 
     /// Without the lock, which is held while the disk is written to.
     private var isEnding: Bool { holder.isLeaving.load(ordering: .acquiring) }
@@ -181,6 +182,7 @@ extension PartialFile: HTTPBodyReceiver {
     }
 
     private func restart(as record: PartialRecord) throws(TransportError) {
+        isResumable.store(record.isResumable, ordering: .relaxed)
         try names.reporting { () throws(SystemError) in
             try state.withLock { state throws(SystemError) in
                 let former = try file(in: state)
@@ -248,15 +250,15 @@ extension PartialFile: HTTPBodyReceiver {
         throw TransportError(.connectionLost, "the response ended after \(former.offset) of \(length) bytes")
     }
 
-    /// Returns how many bytes are on the disk.
+    /// Returns the state whose bytes are on the disk.
     ///
     /// The system reports a failure once, and what is missing then is not known.
-    @discardableResult private func synchronize() -> Int64? {
+    @discardableResult private func synchronize() -> State? {
         let former = state.withLock(\.self)
         guard former.failure == nil, let file = former.file else { return nil }
         do throws(SystemError) {
             try file.descriptor.synchronize()
-            return former.offset
+            return former
         } catch {
             // At once, in case the process is killed.
             names.removeRecord()
@@ -274,11 +276,12 @@ extension PartialFile: HTTPBodyReceiver {
         guard isFirst else { return }
         queue.async { [self] in
             let synced = synchronize()
-            let record = state.withLock(\.record)
-            if let synced, record.isResumable { try? record.write(names, synced: synced, synchronizes: true) }
+            if let synced, synced.record.isResumable {
+                try? synced.record.write(names, synced: synced.offset, synchronizes: true)
+            }
             let ready = state.withLock { state in
                 state.isSyncing = false
-                if let synced { state.synced = synced }
+                if let synced { state.synced = synced.offset }
                 return exchange(&state.ready, with: nil)
             }
             ready?()
