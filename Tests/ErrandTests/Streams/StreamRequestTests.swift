@@ -281,6 +281,11 @@ struct StreamRequestTests {
 
     @Test func `A stream that is lost fails after its elements, and is not sent again`() async {
         let service = APIService.sample { $0.retryPolicy = RetryPolicy() }
+        #expect(await endingOfLostStream(from: service) == .failure(.transport))
+    }
+
+    /// Loses a stream after its first line.
+    private func endingOfLostStream(from service: APIService) async -> RequestRecorder.Event? {
         let proxy = APIProxy(service: service, transport: transport, clock: clock)
         let (response, body) = HTTPResponse.open([:])
         respond([response])
@@ -288,9 +293,10 @@ struct StreamRequestTests {
         request.loadData()
         body.yield(Data("one\ntw".utf8))
         body.finish(throwing: TransportError(.connectionLost, "cut"))
-        #expect(await screen.screen.ending() == .failure(.transport))
+        let ending = await screen.screen.ending()
         #expect(request.elements == ["one"])
         #expect(transport.requests.count == 1)
+        return ending
     }
 
     @Test(arguments: [false, true])
@@ -305,17 +311,8 @@ struct StreamRequestTests {
                 }
             ]
         }
-        let proxy = APIProxy(service: service, transport: transport, clock: clock)
-        let (response, body) = HTTPResponse.open([:])
-        respond([response])
-        let request = LineStream(delegate: screen, proxy: proxy)
-        request.loadData()
-        body.yield(Data("one\n".utf8))
-        body.finish(throwing: TransportError(.connectionLost, "cut"))
-        #expect(await screen.screen.ending() == .failure(asksAgain ? .transport : .noNetwork))
+        #expect(await endingOfLostStream(from: service) == .failure(asksAgain ? .transport : .noNetwork))
         #expect(failures.withLock(\.self) == [.transport])
-        #expect(request.elements == ["one"])
-        #expect(transport.requests.count == 1)
     }
 
     @Test func `A refusal before the stream is retried, and its body is read as usual`() async {
