@@ -130,18 +130,11 @@ public final class APIProxy: Sendable {
     /// - Returns: Whether the load was waiting.
     @discardableResult
     public func setPriority(_ priority: RequestPriority, of id: RequestID) -> Bool {
-        guard let former = loads[id]?.priority, var lane = loads.setPriority(priority, of: id) else { return false }
+        guard let load = loads[id], load.isQueued, var lane = load.lane else { return false }
         lane.priority = priority
-        var wasWaiting = false
-        // Until the queue has what the table has, in case another thread changes it at the same time.
-        repeat {
-            wasWaiting = queue.move(QueuePlace(number: id.queueNumber, lane: lane))
-            guard let newest = loads[id]?.priority, newest != lane.priority else { break }
-            lane.priority = newest
-        } while wasWaiting
-        // It has been admitted with the former one.
-        if !wasWaiting { _ = loads.setPriority(former, of: id) }
-        return wasWaiting
+        guard queue.move(QueuePlace(number: id.queueNumber, lane: lane)) else { return false }
+        loads.setPriority(priority, of: id)
+        return true
     }
 
     // MARK: Cancelling
@@ -169,7 +162,6 @@ public final class APIProxy: Sendable {
     /// - Returns: Whether this call ended the load; `false` also for a download whose server does not say how to continue it.
     @discardableResult
     public func pauseRequest(_ id: RequestID) -> Bool {
-        // Before the claim, because it may wait for the disk.
         guard loads[id]?.canContinue == true else { return false }
         return cancelRequest(id)
     }

@@ -49,20 +49,6 @@ final class LoadTable: Sendable {
         }
     }
 
-    // Each of these returns whether the load is active.
-
-    func setTask(_ task: Task<Void, Never>, of id: RequestID) -> Bool {
-        update(id) { load in
-            load.task = task
-            return !load.isStopped
-        } == true
-    }
-    /// For the end of a load whose work was stopped.
-    func replaceTask(_ task: Task<Void, Never>, of id: RequestID) -> Bool { update(id) { $0.task = task } != nil }
-
-    func setWaiting(in lane: QueueLane, of id: RequestID) -> Bool { update(id) { $0.lane = lane } != nil }
-    func setMeter(_ meter: TransferMeter, of id: RequestID) { _ = update(id) { $0.meter = meter } }
-
     /// Cancels the task of a load that goes on, also if the task is not known yet.
     func stopWork(of id: RequestID) {
         let task = update(id) { load in
@@ -75,14 +61,22 @@ final class LoadTable: Sendable {
     /// Called when the load has its first turn.
     func setBegun(_ id: RequestID) { _ = update(id) { $0.isQueued = false } }
 
-    /// Returns where the load waits, if it does.
-    func setPriority(_ priority: RequestPriority, of id: RequestID) -> QueueLane? {
+    /// For the list; the queue has the one that counts.
+    func setPriority(_ priority: RequestPriority, of id: RequestID) { _ = update(id) { $0.priority = priority } }
+
+    func setMeter(_ meter: TransferMeter, of id: RequestID) { _ = update(id) { $0.meter = meter } }
+
+    // Each of these returns whether the load is active.
+
+    func setTask(_ task: Task<Void, Never>, of id: RequestID) -> Bool {
         update(id) { load in
-            guard load.isQueued, let lane = load.lane else { return nil }
-            load.priority = priority
-            return lane
-        } ?? nil
+            load.task = task
+            return !load.isStopped
+        } == true
     }
+    /// For the end of a load whose work was stopped.
+    func replaceTask(_ task: Task<Void, Never>, of id: RequestID) -> Bool { update(id) { $0.task = task } != nil }
+    func setWaiting(in lane: QueueLane, of id: RequestID) -> Bool { update(id) { $0.lane = lane } != nil }
 
     /// Keeps the timer that there is.
     func setTimer(_ timer: Task<Void, Never>, of id: RequestID) -> Bool {

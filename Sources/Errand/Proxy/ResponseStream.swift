@@ -71,14 +71,11 @@ final class ResponseStream: HTTPBodyReceiver {
     }
 
     func receive(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
-        guard state.withLock({ $0.bytes.count < Self.limit }) else {
-            throw TransportError(
-                .responseTooLarge,
-                "the app takes the stream more slowly than the transport delivers it"
-            )
-        }
-        let (failure, mustDrain) = state.withLock { state -> (APIError?, Bool) in
+        let (failure, mustDrain) = try state.withLock { state throws(TransportError) -> (APIError?, Bool) in
             guard !state.isClosed, state.failure == nil else { return (state.failure ?? APIError(.cancelled), false) }
+            guard state.bytes.count < Self.limit else {
+                throw TransportError(.responseTooLarge, "the app takes it more slowly than the transport delivers it")
+            }
             state.bytes += bytes
             defer { state.isDraining = true }
             return (nil, !state.isDraining)

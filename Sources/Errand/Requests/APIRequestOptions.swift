@@ -65,10 +65,9 @@ public struct APIRequestOptions: Sendable {
     ///
     /// For a `GET` whose ``BaseAPIRequest/destination`` is a file or a folder; any other load fails with `invalidRequest`. A load
     /// that fails or is cancelled, or whose process ends, keeps what it has received in a hidden file beside the destination, or in
-    /// the folder. The next load
-    /// requests the rest, if the response had a strong `ETag` or `Last-Modified`, which the server compares (RFC 9110 section
-    /// 13.1.5). If the server has another version, everything is received again. Nothing is kept of a response with a content
-    /// coding. See <doc:Downloads>.
+    /// the folder. The next load requests the rest, if the response had a strong `ETag` or `Last-Modified`, which the server
+    /// compares (RFC 9110 section 13.1.5). If the server has another version, everything is received again. Nothing is kept of a
+    /// response with a content coding. See <doc:Downloads>.
     ///
     /// While a load runs, another one to the same file, or of the same URL to the same folder, fails with `storage`, also in
     /// another process.
