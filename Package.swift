@@ -76,7 +76,8 @@ let package = Package(
             path: "Tests/ErrandTests/Support",
             swiftSettings: strict
         ),
-        errandTests(exclude: ["Support", "Cookies", "Lists", "Transport", "Documentation/Prelude.txt"]),
+        errandTests(exclude: ["Support", "Cache", "Cookies", "Lists", "Transport", "Documentation/Prelude.txt"]),
+        errandTests(of: "Cache"),
         errandTests(of: "Cookies"),
         errandTests(of: "Lists"),
         errandTests(of: "Transport"),

@@ -20,6 +20,7 @@ import Foundation
         case .serve: try BenchServer.run()
         case .work(let row, let url): try await Worker(row: row, url: url).run()
         case .resume(let arguments): try await Resuming.runClient(arguments)
+        case .cache(let arguments): try await CacheCosts.runClient(arguments)
         case .measure(let plan): try Report(try Conductor(plan).measure()).write(as: plan.format, plot: plan.plot)
         }
         return EXIT_SUCCESS
@@ -40,6 +41,8 @@ enum Command {
     case work(Row, URL)
     /// Downloads a file; the row of that name starts a child process with this command, and kills it.
     case resume([String])
+    /// Stores responses without end; the row of that name starts a child process with this command, and kills it.
+    case cache([String])
     /// Prints the usage.
     case help
 }
@@ -75,6 +78,9 @@ extension Command {
           events       server-sent events of 100 bytes: parsed, delivered to a delegate, and 1,000 streams that wait
           resume       200 downloads of 256 MiB whose process is killed; and 1 GiB, beside a plain download;
                        \(Resuming.variable): another server's file of 256 MiB, whose byte n is n mod 256
+          cache        CPU time of a load whose response is stored, and what a cache adds to one whose response is not; the
+                       first hit in a folder of 10,000 responses and 1 GiB; what 200 killed processes leave; the results of
+                       the suite of HTTP caches, if a test has written them
           monitors     CPU time of a load without monitors, and what each monitor adds; the events of 100,000 loads
 
           --json            one JSON object per row, then one per ratio
@@ -91,6 +97,7 @@ extension Command {
         switch arguments.first {
         case "serve" where arguments.count == 1: self = .serve
         case Resuming.command: self = .resume(Array(arguments.dropFirst()))
+        case CacheCosts.command: self = .cache(Array(arguments.dropFirst()))
         case "work" where arguments.count == 3: self = try Self.work(arguments[1], arguments[2])
         default: self = arguments.contains { ["--help", "-h"].contains($0) } ? .help : .measure(try Plan(arguments))
         }

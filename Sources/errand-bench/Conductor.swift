@@ -57,6 +57,9 @@ final class Conductor {
             if plan.isQuick { order = Order(requests: 10_000, concurrency: 20, bytes: 1 << 20) }
         case .resume:
             order = plan.isQuick ? Order(requests: 2, bytes: 8 << 20) : Order(requests: 200, bytes: 256 << 20)
+        case .cache:
+            order = Order(requests: 100_000, concurrency: 10_000, bytes: 1 << 30, kills: 200)
+            if plan.isQuick { order = Order(requests: 2_000, concurrency: 100, bytes: 16 << 20, kills: 2) }
         case .soak: order = Order(requests: plan.soakRequests, concurrency: 64)
         default: break
         }
@@ -93,6 +96,8 @@ struct Order: Codable {
     var requests = 1
     var concurrency = 1
     var bytes = 0
+    /// How often a process is killed.
+    var kills = 0
     /// The part to measure, in a row that needs a separate process for each of its parts.
     var part: Paging.Part?
 }
@@ -146,6 +151,7 @@ struct Order: Codable {
         case .monitors: MonitorCosts()
         case .events: EventStreams(url: url)
         case .resume: Resuming(url: url)
+        case .cache: CacheCosts()
         case .paging: Paging(proxy: PageScript.goods())
         case .pagingSockets: try Paging(proxy: APIProxy(service: service, transport: Connections.transport()))
         }

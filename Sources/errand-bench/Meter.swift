@@ -64,7 +64,13 @@ enum Field: String, CaseIterable, Codable, CodingKeyRepresentable {
     case cpuPerEvent = "us_per_event"
     case openStreams = "open_streams"
     case memoryPerStream = "kb_per_stream"
+    case hit = "hit_us"
+    case miss = "miss_us"
+    case open = "open_ms"
     case kills
+    case killCorrupt = "kill_corrupt"
+    case required
+    case optimal
     case identical
     case resent = "resent_mb_max"
     case plainTime = "plain_s"

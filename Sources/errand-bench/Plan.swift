@@ -89,6 +89,7 @@ enum Row: String, CaseIterable {
     case monitors
     case events
     case resume
+    case cache
 
     /// The rows that this platform can measure: bare libcurl on Linux only.
     static let measurable: [Row] = {

@@ -12,6 +12,15 @@ struct CookieFile: Sendable {
     /// Processes lock this empty file to take turns.
     var lockPath: String { path + ".lock" }
 
+    static let memoryMark = "memory-"
+
+    /// `nil` is that of a jar in memory, which ends with its process.
+    static func cacheName(of url: URL?) -> String {
+        guard let url else { return "\(memoryMark)\(getpid())-\(UUID().uuidString)" }
+        let path = url.absoluteURL.standardizedFileURL.path(percentEncoded: false)
+        return Checksum.name(of: Array(path.trimmingPrefix(NSHomeDirectory()).utf8))
+    }
+
     init(_ url: URL) {
         precondition(url.isFileURL, "a cookie jar's file has a file URL")
         self.url = url.absoluteURL

@@ -65,6 +65,9 @@ public final class CookieJar: Sendable {
     private let trustworthyLoopback: Bool
     private let makeOther: @Sendable (String) -> CookieJar
     private let others = Lock<[String: CookieJar]>([:])
+    /// For the sessions of a cache: the same for jars of one file in all processes, wherever the home folder is, and unique for a
+    /// jar without a file.
+    let cacheName: String
 
     /// Opens a jar, and reads its file.
     ///
@@ -111,6 +114,7 @@ public final class CookieJar: Sendable {
                 onError: onError
             )
         }
+        cacheName = CookieFile.cacheName(of: file)
         saver = file.map { CookieSaver(file: $0, state: state, errorReporter: errorReporter) }
         saver?.load(at: date)
     }

@@ -21,6 +21,12 @@
     /// main actor is busy, only the newest report is delivered. Does nothing by default.
     func managerCallAPI(_ request: BaseAPIRequest, didMake progress: TransferProgress)
 
+    /// A stored response is shown before the load ends; it is in ``APIManager/cachedResponse``.
+    ///
+    /// Called at most once for each load, before its ending, for requests with ``CachePolicy/first``, if the delegate
+    /// receives the ending as well. `response` tells its ``APIResponse/age``. Does nothing by default.
+    func managerCallAPI(_ request: BaseAPIRequest, didLoadCached response: APIResponse)
+
     /// Elements of a ``StreamAPIRequest`` have arrived; they are in ``StreamAPIRequest/newElements``.
     ///
     /// Called any number of times before the ending, each time with all elements that are ready. Does nothing by default.
@@ -39,6 +45,8 @@ extension APIManagerCallbackDelegate {
     public func managerCallAPIDidCancel(_ request: BaseAPIRequest) {}
     /// Does nothing.
     public func managerCallAPI(_ request: BaseAPIRequest, didMake progress: TransferProgress) {}
+    /// Does nothing.
+    public func managerCallAPI(_ request: BaseAPIRequest, didLoadCached response: APIResponse) {}
     /// Does nothing.
     public func managerCallAPIDidReceiveElements(_ request: BaseAPIRequest) {}
     /// Does nothing.

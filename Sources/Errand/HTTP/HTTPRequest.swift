@@ -160,6 +160,8 @@ package enum TransportEvent: Sendable {
     /// Not reported when the head of the response is complete before that, as with a 413, nor when libcurl sends the request again.
     /// `URLSession` reports it for a request without a body together with ``head(status:headers:)``.
     case sent
+    /// An interim (1xx) response has been received, which is not that of the request; not reported by `URLSession`.
+    case interim(status: Int, headers: HTTPHeaders)
     /// Status and headers of the final (not 1xx) response have been received.
     case head(status: Int, headers: HTTPHeaders)
 }

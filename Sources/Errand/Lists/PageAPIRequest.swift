@@ -39,6 +39,7 @@ where Page.Item: Sendable {
     public weak var pageObserver: (any PageListObserver)?
 
     private(set) var list = PagedList<Item>()
+    var isReloading = false
     private let observation = ChangeObservation()
     // The changes of which the observer has not been notified yet; at most one, except inside its methods.
     private var changes: [ListChange] = []
@@ -158,6 +159,8 @@ extension PageAPIRequest: Pager {
         let change: ListChange?
         switch result {
         case .success(let content):
+            // A reload that had no network: the following pages are those that were stored with it.
+            if response?.source == .cache { isReloading = false }
             change = accept(content, in: response, of: id)
         case .failure(let error):
             change = list.fail(id, with: error)

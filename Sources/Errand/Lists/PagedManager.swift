@@ -131,7 +131,8 @@ extension APIManager {
     ) -> RequestID {
         cancelAllRequests()
         let isFirst = pager?.hasPages != true
-        return begin(loading: isFirst ? .first : part, input: input, indicator: indicator, message: message)
+        let part = isFirst ? .first : part
+        return begin(loading: part, input: input, indicator: indicator, message: message, isReload: true)
     }
 
     /// Does nothing for a part that is loading or does not exist.

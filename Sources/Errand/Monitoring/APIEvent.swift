@@ -11,6 +11,8 @@
 /// | `renewed` | `waiting` for the same | when the load continues with the new login or key |
 /// | `tryingAgain` | a try | before each try but the first; then ``attempt`` is the number of the new try |
 /// | `joined` | `began` | for each try that shares the exchange of another load |
+/// | `missedCache` | `began` | at most once for each lookup in a cache, also after `started` |
+/// | `respondedFromCache` | `began` | for each stored response that is used or shown, also after the exchange that has confirmed it |
 /// | `requestMade` | `started` | once for each request on the wire, with a new number in ``exchange`` |
 /// | `sent` | `requestMade` | at most once for each number |
 /// | `headReceived` | `requestMade` | at most once for each number; may be without `sent`, which may then not follow |
@@ -46,8 +48,10 @@ public final class APIEvent: Sendable {
         case redirected(HTTPResponse)
         /// The exchange has its response, whatever its status, before response adapters change it.
         case responded(APIResponse)
-        /// A stored response is used, and nothing is sent; reserved for a cache, and never emitted without one.
+        /// A stored response is used: nothing was sent, or the server has confirmed it; see ``APIResponse/source``.
         case respondedFromCache(APIResponse)
+        /// A cache was asked, and had no response that could be used without the network.
+        case missedCache(CacheMiss)
         /// The exchange has ended without a response.
         case failed(APIError)
         /// A ``ResponseDecoder/lenient`` decoder has converted values of the response, or left out elements of arrays.
@@ -220,6 +224,7 @@ extension APIEvent.Kind: RedactedDescription {
         case .redirected(let response): "redirected, HTTP \(response.status)"
         case .responded(let response): "responded, \(response)"
         case .respondedFromCache(let response): "responded from the cache, \(response)"
+        case .missedCache(let reason): "missed the cache, \(reason.rawValue)"
         case .failed(let error): "failed, \(error.type)"
         case .decodedLeniently(let converted, let skipped):
             "decoded leniently, \(converted.values.reduce(0, +)) values converted, \(skipped.count) elements skipped"

@@ -43,8 +43,6 @@ public final class APILog: APIMonitor {
     private let level: APIEvent.Level
     private let format: LogFormat
     private let write: @Sendable (String) -> Void
-    /// The tries of active loads that have used a stored response.
-    private let cached = Lock<[RequestID: Int]>([:])
 
     /// Creates a log.
     ///
@@ -73,11 +71,7 @@ public final class APILog: APIMonitor {
         #if canImport(os)
         Signposts.emit(event)
         #endif
-        switch event.kind {
-        case .respondedFromCache: cached.withLock { $0[event.id] = event.attempt }
-        case .ended(let ending): return end(event, with: ending)
-        default: break
-        }
+        if case .ended(let ending) = event.kind { return end(event, with: ending) }
         guard level > .endings, let entry = format.entry(for: event, isEverything: level == .everything) else { return }
         write("#\(event.id) \(entry)")
     }
@@ -92,11 +86,11 @@ public final class APILog: APIMonitor {
     }
 
     private func end(_ event: APIEvent, with ending: APIEnding) {
+        let response = event.response ?? ending.error?.response
         let summary = LogFormat.Ending(
             ending: ending,
-            response: event.response ?? ending.error?.response,
-            // The response of a try before is not that of the load.
-            isCached: cached.withLock { $0.removeValue(forKey: event.id) } == event.attempt
+            response: response,
+            isCached: response?.source ?? .network != .network
         )
         let line = format.entry(for: event, summary, hidesResponse: level > .endings)
         write(level > .endings ? "#\(event.id) \(line)" : line)

@@ -89,6 +89,8 @@ final class ExchangeTrace: Sendable {
         switch event {
         case .sent:
             if advance(to: .sent) { emitFromTransport(.sent, of: number) }
+        // No load depends on it.
+        case .interim: break
         case .head(let status, let headers):
             if advance(to: .headReceived) {
                 emitFromTransport(.headReceived(status: status, headers: headers), of: number)

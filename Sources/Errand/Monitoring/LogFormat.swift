@@ -83,6 +83,7 @@ struct LogFormat {
         case .queued: "waits in the queue"
         case .started: "started"
         case .joined: "shares an exchange"
+        case .missedCache(let reason): "missed the cache (\(reason.rawValue))"
         case .sent: "sent"
         case .headReceived(let status, let headers): "status \(status)" + self.headers(headers)
         case .decodedLeniently(let converted, let skipped):

@@ -1,3 +1,5 @@
+import Foundation
+
 /// The loads of a proxy: how they begin, and how they end without their work.
 extension APIProxy {
     /// From this number on, endings are likely to follow each other.
@@ -55,10 +57,50 @@ extension APIProxy {
         ended: @escaping @MainActor @Sendable (Result<LoadedValue<Value>, APIError>) -> Void
     ) {
         start(call.id, in: call.lane, trace: call.trace) { [self] slot in
-            // A load that may share an exchange has its turn with that.
-            if !call.isCoalescing { begin(call) }
+            // A load that may share an exchange or use a stored response has its turn later.
+            if !call.queuesLater { begin(call) }
             let result = await LoadRunner(call, in: self, slot: slot).result()
             delivery.deliver(isOneOfMany: loads.count >= Self.manyLoads) { ended(result) }
+        }
+    }
+
+    /// Begins a load that validates the stale response which another one has used (RFC 5861 section 3).
+    func revalidate<Value>(_ call: Call<Value>, _ url: URL) {
+        guard let use = call.options.cache?.revalidating,
+            let release = use.cache.reserve(url.absoluteString, in: use.session)
+        else { return }
+        let (id, draft) = (RequestID.next(), call.draft)
+        let trace = monitorList.trace(of: id, method: draft.method, path: draft.path, for: call.service)
+        let ended = { @Sendable [endingPublisher] (result: Result<APIResponse, APIError>) in
+            release()
+            let result = result.mapError { $0.ended(id, draft.method, path: draft.path, messages: nil) }
+            let response = (try? result.get()) ?? result.error?.response
+            trace?.end(result.ending, response: response)
+            endingPublisher.publish {
+                EndedRequest(id, of: nil, draft.method, path: draft.path, response, result.ending)
+            }
+        }
+        loads.insert(
+            ActiveLoad(
+                id: id,
+                method: draft.method,
+                path: draft.path,
+                priority: .background,
+                login: call.service.login,
+                loginRole: call.loginRole
+            ) { interruption in
+                switch interruption {
+                case .cancelled: ended(.failure(APIError(.cancelled)))
+                case .timedOut: ended(.failure(Interruption.timeout))
+                }
+            }
+        )
+        trace?.begin()
+        let revalidation = call.revalidating(as: id, use, trace: trace)
+        start(id, in: revalidation.lane, trace: trace) { [self] slot in
+            begin(revalidation)
+            let result = await LoadRunner(revalidation, in: self, slot: slot).result().map(\.response)
+            if loads.claim(id) != nil { ended(result) }
         }
     }
 

@@ -46,6 +46,8 @@ public final class APIProxy: Sendable {
     let delivery = MainDelivery()
     let transport: any HTTPTransport
     let clock: any APIClock
+    /// The stored responses of its loads; `nil`, the default, stores none.
+    public let cache: APICache?
     let endingPublisher = EndingPublisher()
     let monitorList: MonitorList
     /// The ``errorPresenter``, whose type is of a higher layer.
@@ -60,8 +62,9 @@ public final class APIProxy: Sendable {
     ///   - cookies: The cookie jar; without one, cookies live as long as the proxy. See ``switchAccount(of:to:)``.
     ///   - queueLimits: How many requests may be on the wire at a time; 64 for each host and 256 in all by default.
     ///   - reachability: The state of the network path; the system's by default.
-    ///   - clock: The time of deadlines, back-off and cookies; the machine's by default.
+    ///   - clock: The time of deadlines, back-off, cookies and stored responses; the machine's by default.
     ///   - monitors: The observers of loads; none by default. See ``monitors``.
+    ///   - cache: Stores responses, as ``APIRequestOptions/cachePolicy`` describes; none by default.
     public init(
         service: APIService? = nil,
         transport: (any HTTPTransport)? = nil,
@@ -69,14 +72,17 @@ public final class APIProxy: Sendable {
         queueLimits: QueueLimits = QueueLimits(),
         reachability: Reachability = .system,
         clock: any APIClock = SystemClock(),
-        monitors: [any APIMonitor] = []
+        monitors: [any APIMonitor] = [],
+        cache: APICache? = nil
     ) {
+        self.cache = cache
         state = Lock(State(service: service, cookies: cookies))
         let transport = transport ?? SystemTransport()
         (self.transport, self.reachability, self.clock) = (transport, reachability, clock)
         queue = RequestQueue(limits: queueLimits, capacity: transport.capacity)
         monitorList = MonitorList(monitors)
         cookies.attach(to: self)
+        cache?.attach(to: self)
     }
 
     deinit { endingPublisher.finish() }
@@ -239,7 +245,7 @@ public final class APIProxy: Sendable {
     /// called for it. The cookies are cleared in memory and in their file, and a late response restores none of them. Loads that
     /// begin afterwards belong to the next session.
     ///
-    /// Requests keep their responses; call ``BaseAPIRequest/reset()`` to remove them. If the service has no
+    /// The stored responses of the session are removed from the ``cache``. Requests keep their responses; call ``BaseAPIRequest/reset()`` to remove them. If the service has no
     /// ``APIService/cookies``, the cookies of the proxy are cleared, which all services without their own jar share.
     ///
     /// Calls of ``send(_:progress:)`` belong to no session and continue. After all loads have ended, this blocks as
@@ -250,11 +256,12 @@ public final class APIProxy: Sendable {
         let service = APIService.forNewLoad(service, or: defaultService)
         let jar = jar(for: service)
         jar.clearInMemory()
-        endSession(of: service)
+        let cachedSession = cache == nil ? nil : service.map { CacheSession.name(of: $0, jar) }
+        endSession(of: service, cachedSession: cachedSession)
         // Once more, for a load of the old session that was sent in between, and then on the disk, which may be slow.
         jar.clear()
         // Once more, for calls that began on other threads meanwhile, with the credentials that the app still has.
-        endSession(of: service)
+        endSession(of: service, cachedSession: cachedSession)
         jar.clearInMemory()
     }
 
@@ -265,7 +272,8 @@ public final class APIProxy: Sendable {
     ///
     /// From then on, every service without ``APIService/cookies`` uses `jar`, or in a named ``APIEnvironment`` a jar beside
     /// `jar`. The old jar is saved; a late response changes only the old jar. Blocks as ``CookieJar/flush()`` does. If the old
-    /// jar cannot be saved, the error is reported to ``onError``, and the jar tries again as long as it is retained.
+    /// jar cannot be saved, the error is reported to ``onError``, and the jar tries again as long as it is retained. Stored
+    /// responses of the old jar's file are used again after a switch back.
     ///
     /// - Parameters:
     ///   - service: The backend; `nil` is the default service.
@@ -275,8 +283,10 @@ public final class APIProxy: Sendable {
     public func switchAccount(of service: APIService? = nil, to jar: CookieJar) -> CookieJar {
         // The disk may be slow, and calls that begin on other threads meanwhile are the old account's.
         cookies.flushAll()
+        let former = cachedSession(of: service)
         let old = switchCookies(to: jar)
-        endSession(of: service)
+        // A service with its own jar keeps it, although it has another account.
+        endSession(of: service, cachedSession: former == cachedSession(of: service) ? former : nil)
         return old
     }
 
@@ -285,9 +295,9 @@ public final class APIProxy: Sendable {
     /// Each named ``APIEnvironment`` has a separate jar beside this one.
     public var cookies: CookieJar { state.withLock(\.cookies) }
 
-    /// Receives errors that no load can report: problems with the files of the cookie jars in use; `nil` by default.
+    /// Receives errors that no load can report: problems with the files of the cookie jars and of the cache; `nil` by default.
     ///
-    /// Called with a ``CookieFileError``, on any thread, never under a lock. Each kind of problem is reported once, and again
+    /// Called with a ``CookieFileError`` or an ``APICacheError``, on any thread, never under a lock. Each kind of problem is reported once, and again
     /// only if it recurs after it was resolved. Problems from before the hook was set are reported when it is set, or with the
     /// next load of the service that uses the jar. A jar with its own error hook reports to that hook alone; a jar that several
     /// proxies use reports to the first of them.
@@ -296,7 +306,19 @@ public final class APIProxy: Sendable {
         set {
             state.withLock { exchange(&$0.onError, with: newValue) }
             cookies.reportProblems()
+            cache?.reportProblems()
         }
+    }
+}
+
+extension APIProxy {
+    func endCachedSession(of service: APIService?) {
+        if let session = cachedSession(of: service) { cache?.endSession(session) }
+    }
+
+    fileprivate func cachedSession(of service: APIService?) -> String? {
+        guard cache != nil, let service = APIService.forNewLoad(service, or: defaultService) else { return nil }
+        return CacheSession.name(of: service, jar(for: service))
     }
 }
 
@@ -316,11 +338,14 @@ extension APIProxy: CookieJarOwner {
     }
 
     /// Called after the cookies are those of the next session: a load that begins in between ends with this one.
-    private func endSession(of service: APIService?) {
+    ///
+    /// What is stored of `cachedSession` is removed.
+    private func endSession(of service: APIService?, cachedSession: String?) {
         guard let login = APIService.forNewLoad(service, or: defaultService)?.login else { return }
         // Before the new session: it would let those through that wait for a login, with the old one's credentials.
         cancel(loads.claimAll { $0.login === login })
         login.startNewSession()
+        if let cachedSession { cache?.endSession(cachedSession) }
         // Those that have begun meanwhile.
         cancel(loads.claimAll { $0.login === login })
     }

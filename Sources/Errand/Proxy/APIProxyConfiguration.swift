@@ -8,10 +8,12 @@ public struct APIProxyConfiguration: Sendable {
     /// How many requests may be on the wire at a time, 64 for each host and 256 in all by default; the capacity of the transport
     /// applies as well.
     public var queueLimits = QueueLimits()
-    /// The time of deadlines, back-off and cookies; the machine's by default.
+    /// The time of deadlines, back-off, cookies and stored responses; the machine's by default.
     public var clock: any APIClock = SystemClock()
     /// The observers of loads, as described at ``APIProxy/monitors``; none by default.
     public var monitors: [any APIMonitor] = []
+    /// Stores responses, as ``APIRequestOptions/cachePolicy`` describes; none by default.
+    public var cache: APICache?
 
     /// Creates the default configuration.
     public init() {}
@@ -72,7 +74,8 @@ final class SharedProxyConfiguration: Sendable {
             cookies: jar,
             queueLimits: configuration.queueLimits,
             clock: configuration.clock,
-            monitors: configuration.monitors
+            monitors: configuration.monitors,
+            cache: configuration.cache
         )
     }
 

@@ -46,6 +46,32 @@ final class Call<Value: Sendable>: Sendable {
         )
     }
 
+    /// The load that validates a stale response which this one has used.
+    func revalidating(as id: RequestID, _ cache: CacheUse, trace: LoadTrace?) -> Call<Void> {
+        var draft = draft
+        draft.destination = .memory
+        return Call<Void>(
+            id: id,
+            service: service,
+            cookies: cookies,
+            draft: draft,
+            serializer: ResponseSerializer { _, _ in },
+            options: LoadOptions(
+                priority: .background,
+                loginRole: loginRole,
+                coalescesIdentical: false,
+                extras: LoadOptions.Extras(
+                    retryPolicy: .never,
+                    deadline: options.deadline,
+                    acceptedStatuses: options.acceptedStatuses,
+                    trace: trace,
+                    cache: cache
+                )
+            ),
+            progress: nil
+        )
+    }
+
     var loginRole: LoginRole { options.loginRole }
     var trace: LoadTrace? { options.trace }
     @inline(never) func didRenewLogin() { trace?.emit(.renewed(.login)) }
@@ -74,8 +100,9 @@ final class Call<Value: Sendable>: Sendable {
 
     var isCoalescing: Bool { options.coalescesIdentical }
 
-    /// `nil` for a load that may share an exchange, because the exchange queues.
-    var lane: QueueLane? { isCoalescing ? nil : exchangeLane }
+    /// Whether the load queues only when it is sent: it may share an exchange, which queues, or use a stored response.
+    var queuesLater: Bool { isCoalescing || options.cache?.policy.readsFirst == true }
+    var lane: QueueLane? { queuesLater ? nil : exchangeLane }
 
     /// `nil` for a login request, since the queued loads may wait for it.
     var exchangeLane: QueueLane? {
@@ -103,9 +130,11 @@ struct LoadOptions: Sendable {
         var acceptedStatuses: Set<Int> = []
         var trace: LoadTrace?
         var stream: (any StreamHandler)?
+        var cache: CacheUse?
 
         fileprivate var isEmpty: Bool {
             retryPolicy == nil && deadline == nil && acceptedStatuses.isEmpty && trace == nil && stream == nil
+                && cache == nil
         }
     }
 
@@ -125,5 +154,6 @@ struct LoadOptions: Sendable {
     var deadline: Duration? { extras?.wrappedValue.deadline }
     var trace: LoadTrace? { extras?.wrappedValue.trace }
     var stream: (any StreamHandler)? { extras?.wrappedValue.stream }
+    var cache: CacheUse? { extras?.wrappedValue.cache }
     var acceptedStatuses: Set<Int> { extras?.wrappedValue.acceptedStatuses ?? [] }
 }

@@ -193,6 +193,32 @@ final class Exchange {
         return try store(response, in: file, isStored: isStreamed, accepting: statuses)
     }
 
+    /// Returns a stored response as that of the request; `body` goes to its file, if it has one; `nil` if the body is damaged.
+    @inline(never) func stored(
+        _ response: HTTPResponse,
+        _ body: CacheBodyFile?,
+        url: URL,
+        accepting statuses: Set<Int>
+    ) throws(APIError) -> APIResponse? {
+        let stored = APIResponse(response, to: id, url: url, redirects: [], duration: .zero)
+        do throws(TransportError) {
+            let file = try stage()
+            file.place.setName(from: response.headers, url: url)
+            let isStored = stored.isSuccess && ![204, 205].contains(stored.status)
+            if let body, isStored {
+                guard try file.write(body) else {
+                    if let id { proxy.loads.discardFile(of: id) }
+                    return nil
+                }
+            } else if isStored {
+                try file.write(response.body)
+            }
+            return try store(stored, in: file, isStored: isStored, accepting: statuses)
+        } catch {
+            throw failure(error)
+        }
+    }
+
     @inline(never) private func stage() throws(TransportError) -> StagedFile {
         guard let id else { throw TransportError(.invalidRequest, "loads that write a file share no exchange") }
         let file = try StagedFile(for: first.destination)

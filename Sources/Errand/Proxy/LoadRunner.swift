@@ -15,6 +15,10 @@ final class LoadRunner<Value: Sendable> {
     /// Boxed, because most loads have no adapters.
     private var send: Boxed<AdapterContext>?
     private lazy var recovery = LoadRecovery(call, in: proxy)
+    /// `nil` without a cache.
+    private var cache: CacheStage?
+    /// Made for the lookup in the cache, and sent if the load had not to wait.
+    private var prepared: (request: HTTPRequest, step: CacheStage.Step)?
 
     /// What is known of the place in the queue, so that it is neither taken nor left twice.
     private enum Place {
@@ -38,7 +42,10 @@ final class LoadRunner<Value: Sendable> {
         do throws(APIError) {
             return .success(try await run())
         } catch {
-            return .failure(error)
+            guard call.options.cache?.policy == .fallback, let stored = await fallbackValue(after: error) else {
+                return .failure(error)
+            }
+            return .success(stored)
         }
     }
 
@@ -48,6 +55,7 @@ final class LoadRunner<Value: Sendable> {
         guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
         call.service.retryBudget.countRequest(at: proxy.clock.uptime)
         beginTry()
+        if let use = call.options.cache, let stored = try await storedValue(use) { return stored }
         while true {
             var sent: SentLogin?
             do throws(APIError) {
@@ -58,9 +66,11 @@ final class LoadRunner<Value: Sendable> {
                 let isAdapted = call.service.adapters.adaptsResponses
                 let loaded = isAdapted ? try await adaptedValue(in: response) : try value(in: response)
                 if call.renewsLogin { call.service.login.didSucceed(with: login) }
-                return loaded
+                return cache?.end(with: loaded) ?? loaded
             } catch {
                 place = .unknown
+                cache?.end(with: error)
+                if cache?.bypass(after: error) == true { continue }
                 if call.options.stream != nil, try await reconnects(after: error, in: sent) { continue }
                 try await recovery.recover(from: failure(error), in: sent, slot, failureContext(sent))
                 beginTry()
@@ -134,12 +144,16 @@ final class LoadRunner<Value: Sendable> {
     /// Returns `nil` when a relogin has begun while the headers were made, which may be those of either login.
     private func response(in login: SentLogin) async throws(APIError) -> APIResponse? {
         // Built after the admission, so that a queued load holds no body, and its headers are current.
-        let request = try await request(in: login.generation)
+        let prepared = prepared
+        self.prepared = nil
+        let request = if let prepared { prepared.request } else { try await request(in: login.generation) }
         guard !call.renewsLogin || call.service.login.isCurrent(login) else { return nil }
         let (response, isMultiplexed) =
             // A stream has fewer calls below it, because each takes memory while the stream is open.
             if let stream = call.options.stream {
                 try await streamedExchange(request, stream, in: login)
+            } else if let cache {
+                try await cachedExchange(request, cache, prepared?.step, in: login.generation)
             } else if call.isCoalescing { try await sharedResponse(to: request, in: login.generation) } else {
                 try await exchange(request)
             }
@@ -176,6 +190,11 @@ final class LoadRunner<Value: Sendable> {
         to request: HTTPRequest,
         in generation: Int
     ) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?) {
+        guard request.isShareable else {
+            slot = QueueSlot(proxy.queue, number: call.id.queueNumber, lane: call.exchangeLane)
+            try await takeFirstPlace()
+            return try await exchange(request)
+        }
         let wait = QueueWait()
         defer { if tries == 1 { queueTime = wait.duration } }
         let didQueue = { @Sendable [trace = call.trace] in
@@ -186,23 +205,30 @@ final class LoadRunner<Value: Sendable> {
             wait.end()
             proxy.begin(call)
         }
-        if request.isShareable {
-            let response = try await proxy.sharedExchanges.response(
-                to: request,
-                of: call,
-                in: generation,
-                proxy,
-                progress: progress,
-                didQueue: didQueue,
-                begin: begin
-            )
-            return (response, nil)
+        let response = try await proxy.sharedExchanges.response(
+            to: request,
+            of: call,
+            in: generation,
+            proxy,
+            progress: progress,
+            didQueue: didQueue,
+            begin: begin
+        )
+        return (response, nil)
+    }
+
+    /// Begins the load's first turn, for which it has not queued yet.
+    private func takeFirstPlace() async throws(APIError) {
+        let wait = QueueWait()
+        defer { if tries == 1 { queueTime = wait.duration } }
+        if !slot.acquireAtOnce() {
+            prepared = nil
+            wait.didQueue()
+            call.trace?.didQueue()
         }
-        slot = QueueSlot(proxy.queue, number: call.id.queueNumber, lane: call.exchangeLane)
-        if !slot.acquireAtOnce() { didQueue() }
         try await takePlace()
-        begin()
-        return try await exchange(request)
+        wait.end()
+        proxy.begin(call)
     }
 
     private func exchange(_ request: HTTPRequest) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?) {
@@ -212,6 +238,158 @@ final class LoadRunner<Value: Sendable> {
         // Other serializers read such a response in memory.
         let stored = call.serializer.source == .file ? call.options.acceptedStatuses : []
         return (try await exchange.send(storing: stored, progress: progress), exchange.isMultiplexed)
+    }
+
+    // MARK: The cache
+
+    /// Returns the value of a stored response, before the load has a place in the queue; without one, takes the place.
+    @inline(never) private func storedValue(_ use: CacheUse) async throws(APIError) -> LoadedValue<Value>? {
+        let cache = CacheStage(use, of: call, in: proxy)
+        self.cache = cache
+        if use.policy.readsFirst, let request = await lookupRequest(use) {
+            let step = try cache.step(for: request)
+            switch step {
+            case .use(let response): if let value = try await value(of: response, from: cache, use) { return value }
+            case .send(_, let miss):
+                cache.didMiss(miss)
+                if use.policy == .first {
+                    try await showStored(from: cache, use)
+                } else if !use.policy.isRule || call.service.adapters.isEmpty {
+                    prepared = (request, step)
+                }
+            }
+        }
+        if use.failsWithoutNetwork {
+            let error = APIError(.noNetwork, reason: "there is no network, and failsWhenUnreachable is true")
+            if let stale = try cache.response(after: error), let value = try await value(of: stale, from: cache, use) {
+                return value
+            }
+            throw error
+        }
+        if use.policy.readsFirst, !call.isCoalescing {
+            slot = QueueSlot(proxy.queue, number: call.id.queueNumber, lane: call.exchangeLane)
+            try await takeFirstPlace()
+        }
+        return nil
+    }
+
+    /// For the rules of an app, the request without adapters: they may need the network.
+    private func lookupRequest(_ use: CacheUse) async -> HTTPRequest? {
+        do throws(APIError) {
+            guard use.policy.isRule else { return try await request(in: call.service.login.generation) }
+            return try await keyRequest()
+        } catch {
+            // It fails again where it would be sent, which decides what follows.
+            return nil
+        }
+    }
+
+    private func keyRequest() async throws(APIError) -> HTTPRequest {
+        let common = try await call.service.common()
+        let request = try plainRequest(with: common)
+        guard call.draft.form == nil else {
+            throw APIError(.invalidRequest, reason: "the cachePolicy is not for a request with parts of a form")
+        }
+        return request
+    }
+
+    /// Returns `nil` for a response that is of no use to the app any more, such as one of an older version of its types.
+    private func value(
+        of response: APIResponse,
+        from cache: CacheStage,
+        _ use: CacheUse
+    ) async throws(APIError) -> LoadedValue<Value>? {
+        let response = label(response)
+        do throws(APIError) {
+            var value = try await storedValue(in: response, cache)
+            value.forget = cache.forget
+            cache.didUse(response)
+            if cache.isStale { proxy.revalidate(call, response.url) }
+            return value
+        } catch {
+            guard error.type != .cancelled else { throw error }
+            guard use.policy.isRule || error.type != .http else {
+                cache.didUse(response)
+                throw failure(error)
+            }
+            proxy.loads.discardFile(of: call.id)
+            cache.bypass()
+            cache.didMiss(.unreadable)
+            return nil
+        }
+    }
+
+    private func storedValue(
+        in response: APIResponse,
+        _ cache: CacheStage
+    ) async throws(APIError) -> LoadedValue<Value> {
+        guard call.service.adapters.adaptsResponses else { return try value(in: response) }
+        if send == nil {
+            send = Boxed(
+                wrappedValue: call.adapterContext(attempt: tries, in: call.service.login.generation, clock: proxy.clock)
+            )
+        }
+        return try await adaptedValue(in: response)
+    }
+
+    @inline(never) private func showStored(from cache: CacheStage, _ use: CacheUse) async throws(APIError) {
+        guard let show = use.show, let response = try cache.staleResponse() else { return }
+        guard let value = try await value(of: response, from: cache, use) else { return }
+        show(value.value, value.response)
+    }
+
+    /// For a load that has failed because there is no network.
+    @inline(never) private func fallbackValue(after error: APIError) async -> LoadedValue<Value>? {
+        guard let use = call.options.cache, let cache, error.isOfUnreachableServer, proxy.loads.contains(call.id) else {
+            return nil
+        }
+        do throws(APIError) {
+            let request = try await keyRequest()
+            guard case .send = try cache.step(for: request), let response = try cache.staleResponse() else {
+                return nil
+            }
+            return try await value(of: response, from: cache, use)
+        } catch {
+            return nil
+        }
+    }
+
+    /// Sends a request with the conditions of a stored response, or uses one that was stored while the load was in the queue.
+    @inline(never) private func cachedExchange(
+        _ request: HTTPRequest,
+        _ cache: CacheStage,
+        _ prepared: CacheStage.Step?,
+        in generation: Int
+    ) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?) {
+        let key =
+            call.options.cache?.policy.isRule == true && !call.service.adapters.isEmpty ? try await keyRequest() : nil
+        var prepared = prepared
+        while true {
+            let step: CacheStage.Step
+            if let prepared {
+                step = prepared
+            } else {
+                step = try cache.step(for: request, keyRequest: key)
+                if case .send(_, let miss) = step { cache.didMiss(miss) }
+            }
+            prepared = nil
+            switch step {
+            case .use(let response):
+                cache.didUse(response)
+                return (response, nil)
+            case .send(let sent, _):
+                do throws(APIError) {
+                    let (response, isMultiplexed) =
+                        call.isCoalescing
+                        ? try await sharedResponse(to: sent, in: generation) : try await exchange(sent)
+                    if let received = try cache.receive(response) { return (received, isMultiplexed) }
+                } catch {
+                    guard let stale = try cache.response(after: error) else { throw error }
+                    cache.didUse(stale)
+                    return (stale, nil)
+                }
+            }
+        }
     }
 
     // MARK: Streams
@@ -345,7 +523,11 @@ final class LoadRunner<Value: Sendable> {
 
     private func adaptedValue(in response: APIResponse) async throws(APIError) -> LoadedValue<Value> {
         guard let send = send?.wrappedValue else { return try value(in: response) }
-        let response = try await call.service.adapt(response, in: send)
+        var response = response
+        if cache?.used?.stored.isAdapted != true {
+            response = try await call.service.adapt(response, in: send)
+            cache?.didAdapt(response)
+        }
         guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
         guard !call.service.adapters.data.isEmpty else { return try value(in: response) }
         let (serializer, statuses) = (call.serializer, call.options.acceptedStatuses)

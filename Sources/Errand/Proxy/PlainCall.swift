@@ -90,10 +90,17 @@ struct PlainCall: Sendable {
                 priority: .normal,
                 loginRole: role,
                 coalescesIdentical: false,
-                extras: LoadOptions.Extras(deadline: request.deadline, trace: trace)
+                extras: LoadOptions.Extras(deadline: request.deadline, trace: trace, cache: cacheUse)
             ),
             progress: proxy.progress(of: id, sending: draft, streams: false, progress)
         )
+    }
+
+    /// Removes what the call may have changed on the server, and uses nothing.
+    private var cacheUse: CacheUse? {
+        guard let cache = proxy.cache, let service = service ?? proxy.defaultService else { return nil }
+        let session = CacheSession.name(of: service, proxy.jar(for: service))
+        return CacheUse(policy: .none, cache: cache, session: session)
     }
 
     private func end(

@@ -61,9 +61,22 @@ final class StagedFile: LoadFile {
 
     /// For a body that the transport has stored in memory.
     func write(_ body: Data) throws(TransportError) {
+        try write { (file) throws(SystemError) in try file.writeAll([UInt8](body)) }
+    }
+
+    /// Returns `false` if the stored body is damaged.
+    func write(_ body: CacheBodyFile) throws(TransportError) -> Bool {
+        var isWhole = false
+        try write { (file) throws(SystemError) in
+            isWhole = try body.copy { (bytes) throws(SystemError) in try file.writeAll(bytes) }
+        }
+        return isWhole
+    }
+
+    private func write(_ body: (borrowing FileDescriptor) throws(SystemError) -> Void) throws(TransportError) {
         do throws(SystemError) {
             let file = try FileDescriptor(opening: url.path, O_WRONLY | O_CREAT | O_EXCL, mode: 0o666)
-            try file.writeAll([UInt8](body))
+            try body(file)
             try file.synchronize()
         } catch {
             throw TransportError(cannotWrite: target, error)

@@ -34,6 +34,26 @@ extension APIManager {
     /// The newest decoded response; a failed load does not change it.
     public var response: Response? { content as? Response }
 
+    /// The stored response that the newest load with ``CachePolicy/first`` has shown; `nil` without one and after
+    /// ``BaseAPIRequest/reset()``.
+    public var cachedResponse: Response? { cachedContent as? Response }
+
+    /// Ends a load at once with the ``response`` that the request has, if it is young enough and was loaded with the same
+    /// parameters; otherwise loads.
+    ///
+    /// For a screen that appears again: nothing is sent, and the ending is delivered as usual, after this call has returned. If a
+    /// load is running, no other one begins, whatever its parameters are. The parameters are compared as they are encoded in JSON, before hooks and adapters
+    /// change them.
+    ///
+    /// - Parameters:
+    ///   - maxAge: The greatest time since the response was received, or confirmed by the server.
+    ///   - params: The parameters; those of the param source by default.
+    /// - Returns: The ID of the load, or of the one that is running.
+    @discardableResult
+    public func loadIfNeeded(maxAge: Duration, params: RequestParams = .source) -> RequestID {
+        beginIfNeeded(maxAge: maxAge, LoadInput(params))
+    }
+
     /// Begins a load, whose ending is delivered to exactly one method of the delegate.
     ///
     /// Calls the param source, the hooks, the interceptor and the validator, then returns. The load always ends after this call

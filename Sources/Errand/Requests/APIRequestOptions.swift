@@ -72,6 +72,14 @@ public struct APIRequestOptions: Sendable {
     /// While a load runs, another one to the same file, or of the same URL to the same folder, fails with `storage`, also in
     /// another process.
     public var resumesDownload: Bool
+    /// When a stored response is used, if the proxy has an ``APIProxy/cache``; ``CachePolicy/http`` by default.
+    ///
+    /// Streams, resumable downloads, requests that sign in, and plain calls use none. Such a load, or one without a cache, whose
+    /// policy needs stored responses (any but `http`, `none` and `reload`) fails with `invalidRequest`.
+    ///
+    /// A ``PageAPIRequest`` whose list is reloaded, with ``APIManager/reload(params:indicator:message:)`` or
+    /// ``APIManager/refreshAll()``, and its following pages come from the network; each page is stored by itself.
+    public var cachePolicy: CachePolicy
     /// Adapters for every attempt of a load, called after the ``APIService/adapters`` of the service; none by default.
     public var adapters: Adapters
 
@@ -93,6 +101,7 @@ public struct APIRequestOptions: Sendable {
         allowsCellularAccess: Bool = true,
         failsWhenUnreachable: Bool = false,
         resumesDownload: Bool = false,
+        cachePolicy: CachePolicy = .http,
         adapters: Adapters = Adapters()
     ) {
         self.deadline = deadline
@@ -111,6 +120,7 @@ public struct APIRequestOptions: Sendable {
         self.allowsCellularAccess = allowsCellularAccess
         self.failsWhenUnreachable = failsWhenUnreachable
         self.resumesDownload = resumesDownload
+        self.cachePolicy = cachePolicy
         self.adapters = adapters
     }
 }

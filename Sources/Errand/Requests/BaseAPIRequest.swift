@@ -67,6 +67,8 @@ public import Observation
     public internal(set) var activity: LoadActivity?
     // Without its type, because a class that is not generic has to store it.
     var content: (any Sendable)?
+    // Of CachePolicy.first.
+    var cachedContent: (any Sendable)?
     // Oldest first.
     var loads: [RequestID] = []
     @ObservationIgnored var history = LoadHistory()
@@ -196,7 +198,7 @@ extension BaseAPIRequest {
     /// after this has returned; a ``PageListObserver`` is notified of a reload.
     public func reset() {
         cancelAllRequests()
-        (rawResponse, error, progress, content) = (nil, nil, nil, nil)
+        (rawResponse, error, progress, content, cachedContent) = (nil, nil, nil, nil, nil)
         (newestEnding, isSuccess) = (nil, false)
         history.removeInput()
         pager?.removeAllPages()

@@ -8,8 +8,10 @@ extension APIManager {
         indicator: (any LoadingIndicator)? = nil,
         message: String? = nil,
         receiver: EndingReceiver = .delegate,
+        isReload: Bool = false,
         progress: (@MainActor (TransferProgress) -> Void)? = nil
     ) -> RequestID {
+        if part == .first || part == .all { pager?.isReloading = isReload }
         // A hook that is read here may begin a load, which is then older than this one.
         let (policy, service) = (restartPolicy, serviceForNewLoad)
         let (draft, options) = (RequestDraft(method: method, path: path), options)
@@ -39,6 +41,32 @@ extension APIManager {
         if activity != nil { activity = nil }
         indicator?.showLoading(message)
         load.send(draft, input, page, options, of: self, to: service)
+        return load.id
+    }
+}
+
+extension APIManager {
+    /// Begins a load, or one that ends at once with the response that there is.
+    func beginIfNeeded(maxAge: Duration, _ input: LoadInput) -> RequestID {
+        if let running = loads.last { return running }
+        let params = input.isFromSource ? paramSource?.params(for: self) : input.params
+        let service = serviceForNewLoad
+        guard let content,
+            history.hasContent(
+                of: params,
+                maxAge: maxAge,
+                at: proxy.clock.uptime,
+                encoder: service?.encoder ?? JSONEncoder()
+            )
+        else { return begin(input: input) }
+        let (draft, options) = (RequestDraft(method: method, path: path), options)
+        let role = LoginRole(of: self, for: service)
+        let load = Load(of: self, draft, to: service, role: role, indicator: nil)
+        load.observe(with: options, for: service)
+        loads.append(load.id)
+        proxy.loads.insert(load.activeLoad(with: options, login: service?.login))
+        load.trace?.begin()
+        load.end(withFormer: content, rawResponse)
         return load.id
     }
 }
@@ -164,6 +192,13 @@ extension APIManager {
         guard stream == nil || draft.destination == .memory else {
             throw APIError(.invalidRequest, reason: "the elements of a stream are not stored in a file")
         }
+        var cache = try manager.cacheUse(
+            of: prepared,
+            with: options,
+            as: role,
+            isStored: stream == nil && !options.resumesDownload
+        )
+        if cache?.policy == .first { cache?.show = showHandler }
         let call = Call(
             id: id,
             service: prepared,
@@ -174,7 +209,8 @@ extension APIManager {
                 options,
                 loginRole: role,
                 trace: trace,
-                stream: stream
+                stream: stream,
+                cache: cache
             ),
             progress: proxy.progress(of: id, sending: draft, streams: stream != nil, progressHandler)
         )
@@ -202,6 +238,23 @@ extension APIManager {
         }
     }
 
+    /// Delivers a stored response on the main actor, before the ending.
+    private var showHandler: @Sendable (any Sendable, APIResponse) -> Void {
+        { [proxy] value, response in
+            proxy.deliver { self.inScope { self.didLoadCached(value, response) } }
+        }
+    }
+
+    private func didLoadCached(_ value: any Sendable, _ response: APIResponse) {
+        guard let manager, proxy.loads.contains(id), let value = value as? Manager.Response else { return }
+        // What the validator refuses is not shown.
+        guard (try? manager.validator?.request(manager, accepts: value, in: response)) != false else { return }
+        guard proxy.loads.contains(id) else { return }
+        manager.cachedContent = manager.reformData(value)
+        guard manager.receivers[id] == nil, proxy.loads.contains(id) else { return }
+        manager.delegate?.managerCallAPI(manager, didLoadCached: response)
+    }
+
     private func didMake(_ progress: TransferProgress) {
         guard let manager else { return }
         if manager.loads.last == id { manager.progress = progress }
@@ -211,6 +264,20 @@ extension APIManager {
     }
 
     // MARK: Ending
+
+    /// Ends with the response of an earlier load, which the hooks have had.
+    func end(withFormer content: any Sendable, _ response: APIResponse?) {
+        proxy.deliver {
+            self.inScope {
+                guard self.proxy.loads.claim(self.id) != nil else { return }
+                let age = self.manager?.history.contentAge(at: self.proxy.clock.uptime) ?? .zero
+                let response = response?.from(.cache, age: age)
+                if let response { self.trace?.emit(.respondedFromCache(response)) }
+                self.trace?.end(.success, response: response)
+                self.end(with: .success(content), response: response, isFormer: true)
+            }
+        }
+    }
 
     private func didFinish(_ result: Result<LoadedValue<Manager.Response>, APIError>) {
         var result = result
@@ -228,7 +295,11 @@ extension APIManager {
             outcome = file.end(with: outcome).mapError(ended)
             if outcome.error != nil { response = response?.withoutFile }
         }
-        if role == .signIn, outcome.error == nil, response?.isSuccess == true { load.login?.didSignIn() }
+        if role == .signIn, outcome.error == nil, response?.isSuccess == true {
+            load.login?.didSignIn()
+            // Perhaps as another user, without a logout before.
+            proxy.endCachedSession(of: service)
+        }
         trace?.end(outcome.ending, response: response)
         end(with: outcome, response: response)
     }
@@ -272,6 +343,7 @@ extension APIManager {
                 throw APIError(.invalidResponse)
             }
         } catch {
+            loaded.forget?()
             throw error.withResponse(ifMissing: loaded.response)
         }
         return manager.reformData(loaded.value)
@@ -296,7 +368,7 @@ extension APIManager {
     private func removeTemporaryFile() { if let temporaryFile { unlink(temporaryFile.path) } }
 
     /// Records the ending before any callback, each of which may begin or cancel loads of the request.
-    private func end(with outcome: Result<any Sendable, APIError>, response: APIResponse?) {
+    private func end(with outcome: Result<any Sendable, APIError>, response: APIResponse?, isFormer: Bool = false) {
         // The call refers to this load, by its progress.
         callForPage = nil
         proxy.endingPublisher.publish {
@@ -307,7 +379,8 @@ extension APIManager {
             indicator?.hideLoading()
             return
         }
-        let notifyObserver = manager.record(outcome, of: id, response: response)
+        if isFormer { manager.history.recordFormerSuccess(id) }
+        let notifyObserver = manager.record(outcome, of: id, response: isFormer ? nil : response)
         let isReceived = manager.history.newestSuccess == id || manager.waiters.contains { $0.id == id }
         // A delegate finds only the newest response.
         if outcome.error == nil, !isReceived { removeTemporaryFile() }
@@ -359,7 +432,9 @@ extension BaseAPIRequest {
                 if isSuccess != (result.error == nil) { isSuccess.toggle() }
             }
             if let response, history.recordResponse(id) { rawResponse = response }
-            if case .success(let content) = result, !(content is EndOfList), history.recordSuccess(id) {
+            if case .success(let content) = result, !(content is EndOfList),
+                history.recordSuccess(id, receivedAt: proxy.clock.uptime - (response?.age ?? .zero))
+            {
                 self.content = content
             }
         }

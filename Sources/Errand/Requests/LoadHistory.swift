@@ -1,3 +1,5 @@
+import Foundation
+
 /// What the caller of a load sends, before the hooks of the request change it.
 struct LoadInput: Sendable {
     static let paramSource = LoadInput(isFromSource: true)
@@ -24,6 +26,8 @@ struct LoadHistory {
     private(set) var newestResponse: RequestID?
     private(set) var newestSuccess: RequestID?
     private var newestInput: (id: RequestID, input: LoadInput)?
+    /// What the response of the request was loaded with, and when it was received; `nil` if that is not known.
+    private var content: (params: APIParams?, receivedAt: Duration)?
 
     /// The key stays the same unless it is spent.
     func inputAgain(after error: APIError?) -> LoadInput? {
@@ -55,7 +59,25 @@ struct LoadHistory {
 
     mutating func recordEnding(_ id: RequestID) -> Bool { id.replaceIfNewer(&newestEnding) }
     mutating func recordResponse(_ id: RequestID) -> Bool { id.replaceIfNewer(&newestResponse) }
-    mutating func recordSuccess(_ id: RequestID) -> Bool { id.replaceIfNewer(&newestSuccess) }
+    mutating func recordSuccess(_ id: RequestID, receivedAt: Duration) -> Bool {
+        guard id.replaceIfNewer(&newestSuccess) else { return false }
+        content = newestInput.flatMap { $0.id == id ? ($0.input.params, receivedAt) : nil }
+        return true
+    }
+
+    /// A load has ended with the response that there was.
+    mutating func recordFormerSuccess(_ id: RequestID) {
+        _ = recordEnding(id)
+        _ = id.replaceIfNewer(&newestSuccess)
+    }
+    func contentAge(at uptime: Duration) -> Duration { content.map { uptime - $0.receivedAt } ?? .zero }
+
+    /// Whether the response of the request is no older than `maxAge`, and of the same parameters.
+    func hasContent(of params: APIParams?, maxAge: Duration, at uptime: Duration, encoder: JSONEncoder) -> Bool {
+        guard let content, uptime - content.receivedAt <= maxAge else { return false }
+        let (old, new) = (try? content.params?.json(with: encoder), try? params?.json(with: encoder))
+        return old == new && (content.params == nil) == (params == nil)
+    }
 }
 
 extension RequestID {

@@ -62,7 +62,8 @@ extension BaseAPIRequest {
         guard var service else {
             throw APIError(.invalidRequest, reason: "there is no service: set defaultService of the proxy")
         }
-        if options.failsWhenUnreachable, proxy.reachability.status == .unreachable {
+        // With a cache, a stored response may be used.
+        if options.failsWhenUnreachable, proxy.cache == nil, proxy.reachability.status == .unreachable {
             throw APIError(.noNetwork, reason: "there is no network, and failsWhenUnreachable is true")
         }
         let cookies = options.sendsCookies ? proxy.jar(for: service) : nil
@@ -88,6 +89,38 @@ extension BaseAPIRequest {
     }
 }
 
+extension BaseAPIRequest {
+    /// `nil` without a cache.
+    func cacheUse(
+        of service: APIService,
+        with options: APIRequestOptions,
+        as role: LoginRole,
+        isStored: Bool
+    ) throws(APIError) -> CacheUse? {
+        var policy = options.cachePolicy
+        if !isStored || role.isLoginRequest || proxy.cache == nil {
+            guard !policy.isRule, policy != .onlyIfCached else {
+                let reason =
+                    "the cachePolicy needs stored responses, and there are none: the proxy has no cache, or the request"
+                throw APIError(.invalidRequest, reason: "\(reason) is a stream, a resumable download or a sign-in")
+            }
+            policy = .none
+        }
+        guard let cache = proxy.cache else { return nil }
+        let isReloading = pager?.isReloading == true
+        if isReloading { policy = policy.reloading }
+        return CacheUse(
+            policy: policy,
+            // A list keeps its items if it cannot be reloaded.
+            usesStale: !isReloading || pager?.hasPages != true,
+            cache: cache,
+            session: CacheSession.name(of: service, proxy.jar(for: service)),
+            failsWithoutNetwork: options.failsWhenUnreachable && proxy.reachability.status == .unreachable,
+            storesAdapted: service.cachesAdaptedResponses
+        )
+    }
+}
+
 extension LoginRole {
     @MainActor init(of request: BaseAPIRequest, for service: APIService?) {
         let isInRelogin = service.map { ReloginScope.covers($0.login) } == true
@@ -96,7 +129,13 @@ extension LoginRole {
 }
 
 extension LoadOptions {
-    init(_ options: APIRequestOptions, loginRole: LoginRole, trace: LoadTrace?, stream: (any StreamHandler)? = nil) {
+    init(
+        _ options: APIRequestOptions,
+        loginRole: LoginRole,
+        trace: LoadTrace?,
+        stream: (any StreamHandler)?,
+        cache: CacheUse?
+    ) {
         self.init(
             priority: options.priority,
             loginRole: loginRole,
@@ -106,7 +145,8 @@ extension LoadOptions {
                 deadline: options.deadline,
                 acceptedStatuses: options.acceptedStatuses,
                 trace: trace,
-                stream: stream
+                stream: stream,
+                cache: cache
             )
         )
     }

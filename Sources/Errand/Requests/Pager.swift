@@ -2,6 +2,8 @@
 @MainActor protocol Pager: AnyObject {
     var failedPart: ListPart? { get }
     var hasPages: Bool { get }
+    /// Whether the pages come from the network: those of a reload do, and the following ones.
+    var isReloading: Bool { get set }
     var lastPageLoad: RequestID? { get }
     var followUp: ListPart? { get }
 

@@ -2,6 +2,16 @@ public import Foundation
 
 /// The raw response of a load, after redirects.
 public struct APIResponse: Sendable {
+    /// Where a response comes from.
+    public enum Source: Sendable {
+        /// The server has sent it.
+        case network
+        /// It was stored, and nothing was sent for it.
+        case cache
+        /// It was stored, and the server has confirmed it with a 304.
+        case validated
+    }
+
     private struct Contents: Sendable {
         let url: URL
         var status: Int
@@ -14,6 +24,8 @@ public struct APIResponse: Sendable {
         var statement: ServerFailure?
         var requestID: RequestID?
         var isStreamed = false
+        var source = Source.network
+        var age: Duration?
     }
 
     // Boxed, because an asynchronous function reserves memory for each response that it may return.
@@ -50,6 +62,11 @@ public struct APIResponse: Sendable {
         get { contents.timings }
         set { contents.timings = newValue }
     }
+
+    /// Where the response comes from; `network` without an ``APICache``.
+    public var source: Source { contents.source }
+    /// How old a stored response was when it was used; `nil` for one of the network.
+    public var age: Duration? { contents.age }
 
     /// Whether the body was passed on while it arrived, and is neither in memory nor in a file.
     package var isStreamed: Bool { contents.isStreamed && file == nil }
@@ -105,6 +122,10 @@ public struct APIResponse: Sendable {
             $0.requestID = id
             $0.timings = $0.timings?.withAttempt(attempt, queueTime: queueTime)
         }
+    }
+
+    func from(_ source: Source, age: Duration) -> APIResponse {
+        with { ($0.source, $0.age) = (source, age) }
     }
 
     /// Its body has been passed on.

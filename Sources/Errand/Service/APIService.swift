@@ -26,6 +26,7 @@ public struct APIService: Sendable {
         var timeout: Duration = .seconds(60)
         var deadline: Duration?
         var cookies: CookieJar?
+        var cachesAdaptedResponses = false
         var limits = HTTPLimits()
         var redirectPolicy = RedirectPolicy.follow
         var errorMessages = ErrorMessages()
@@ -145,6 +146,15 @@ public struct APIService: Sendable {
     public var cookies: CookieJar? {
         get { contents.cookies }
         set { contents.cookies = newValue }
+    }
+    /// Whether an ``APICache`` stores a response as the ``Adapters/response`` adapters have made it, and not as it was received;
+    /// false by default.
+    ///
+    /// For sealed traffic: what is sealed with the key or the nonce of one attempt cannot be opened by a later load, which would
+    /// find nothing that it can use. What is stored is no longer sealed then.
+    public var cachesAdaptedResponses: Bool {
+        get { contents.cachesAdaptedResponses }
+        set { contents.cachesAdaptedResponses = newValue }
     }
     /// The largest response; by default, a body of 32 MiB in memory and header lines of 256 KiB.
     public var limits: HTTPLimits {

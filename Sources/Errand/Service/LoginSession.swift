@@ -9,6 +9,10 @@ final class LoginSession: Sendable {
     typealias Outcome = Result<Void, APIError>
 
     private let state = Lock(LoginState())
+    /// Of the origin and the environment, for the sessions of a cache.
+    let cacheName: String
+
+    init(cacheName: String = "") { self.cacheName = cacheName }
 
     var waiterCount: Int { state.withLock(\.waiters.count) }
     var generation: Int { state.withLock(\.generation) }

@@ -8,7 +8,33 @@ struct FileDescriptor: ~Copyable {
         number = try Self.retrying("open") { open(path, flags | O_CLOEXEC, mode) }
     }
 
+    /// `path` is relative to an open folder.
+    init(
+        opening path: String,
+        _ flags: CInt,
+        mode: mode_t = 0,
+        in folder: borrowing FileDescriptor
+    ) throws(SystemError) {
+        let folder = folder.number
+        number = try Self.retrying("openat") { openat(folder, path, flags | O_CLOEXEC, mode) }
+    }
+
     deinit { close(number) }
+
+    /// The names in an open folder, without `.` and `..`; none if it cannot be read.
+    func names() -> [String] {
+        guard let stream = fdopendir(dup(number)) else { return [] }
+        defer { closedir(stream) }
+        rewinddir(stream)
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
 
     func status() throws(SystemError) -> stat {
         var status = stat()
@@ -35,6 +61,19 @@ struct FileDescriptor: ~Copyable {
     /// Returns the number of bytes; 0 at the end of the file.
     func fill(_ buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
         try Self.retrying("read") { read(number, buffer.baseAddress, buffer.count) }
+    }
+
+    /// Returns the number of bytes from `offset` to the end of the file, or of the buffer.
+    func fill(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError) -> Int {
+        var filled = 0
+        while filled < buffer.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+            let position = off_t(offset) + off_t(filled)
+            let count = try Self.retrying("pread") { pread(number, rest.baseAddress, rest.count, position) }
+            guard count > 0 else { break }
+            filled += count
+        }
+        return filled
     }
 
     func writeAll(_ bytes: [UInt8]) throws(SystemError) {

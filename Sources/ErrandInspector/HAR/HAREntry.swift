@@ -28,7 +28,7 @@ extension HARValue {
             // in `blocked`, and the reason here: readers show it as failed.
             ("_error", exchange.error.map { .string($0) }),
             // As Chrome's developer tools write and read it.
-            ("_fromCache", recorded.state == .cached ? "memory" : nil),
+            ("_fromCache", recorded.state == .cached ? "disk" : nil),
             ("_resourceType", "fetch"),
             ("_truncated", isCut ? .bool(true) : nil),
         ])

@@ -31,7 +31,7 @@ enum RecordedEvent {
         case .ended(.failure(let error)): self = .ended(RecordedError(error), isSuccess: false)
         case .ended(.cancelled): self = .ended(nil, isSuccess: false)
         case .ended(.success): self = .ended(nil, isSuccess: true)
-        case .queued, .started, .decodedLeniently, .tryingAgain, .released: return nil
+        case .queued, .started, .missedCache, .decodedLeniently, .tryingAgain, .released: return nil
         }
     }
 }

@@ -56,10 +56,12 @@ struct BenchTests {
     }
 
     @Test func `The rows of transfers report the expected counts`() async throws {
-        let rows = try await rows("events", "resume", "--quick")
+        let rows = try await rows("events", "resume", "cache", "--quick")
         expect(rows["events"], ["open_streams": 20])
         #expect(number(rows["events"]?["us_per_event"]).map { $0 > 0 } == true)
         expect(rows["resume"], ["kills": 2, "identical": 2])
+        expect(rows["cache"], ["kills": 2, "kill_corrupt": 0])
+        #expect(number(rows["cache"]?["hit_us"]).map { $0 > 0 } == true)
         #expect(number(rows["resume"]?["resent_mb_max"]).map { $0 <= 1 } == true)
     }
 

@@ -289,6 +289,7 @@ struct SentinelTests {
 
     /// Types whose values contain numbers, names, paths of files, or parts of the app's code.
     private static let harmless: Set = [
+        "APICache", "APICacheError", "CacheMiss", "CachePolicy",
         "Level", "Details", "AdapterRetry", "Adapter", "Adapters",
         "APIErrorType", "AlertPresenter", "CookieFileError", "Destination", "Direction",
         "DownloadedFile", "EmptyIfMissing",

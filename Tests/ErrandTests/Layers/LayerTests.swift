@@ -13,7 +13,7 @@ struct LayerTests {
         ["System"],
         ["HTTP", "Redaction"],
         ["Cookies", "Transport"],
-        ["Coding", "Monitoring", "Service"],
+        ["Cache", "Coding", "Monitoring", "Service"],
         ["Proxy"],
         ["Delegates", "Lists", "Requests", "Streams"],
     ]

@@ -69,6 +69,7 @@ extension APIEvent.Kind {
         case .redirected(let response): "redirected \(response.status)"
         case .responded(let response): "responded \(response.status)"
         case .respondedFromCache: "cached"
+        case .missedCache(let reason): "missed \(reason)"
         case .decodedLeniently: "lenient"
         case .failed(let error): "failed \(error.type)"
         case .renewed(let renewal): "renewed \(renewal)"
@@ -155,6 +156,7 @@ struct EventMachine {
             check(releases == 1, event, "is the second one")
         case .requestMade, .sent, .headReceived, .redirected, .responded, .failed: record(event, "has no exchange")
         case .respondedFromCache: outcomes += 1
+        case .missedCache: check(open.isEmpty, event, "is inside an exchange")
         case .decodedLeniently: check(outcomes > 0 && open.isEmpty, event, "follows no response")
         }
     }

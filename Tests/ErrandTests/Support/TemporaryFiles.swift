@@ -62,6 +62,7 @@ enum SharedData: String {
     case contentDisposition = "content-disposition"
     case curlQuoting = "curl-quoting"
     case octokit = "octokit-fixtures"
+    case cacheTests = "cache-tests"
 
     var folder: URL {
         URL(filePath: #filePath).appending(path: "../../../../../shared/data/\(rawValue)").standardizedFileURL

@@ -51,6 +51,9 @@ struct CurlResponse: ~Copyable {
         guard !block.isSwitchingProtocols else {
             throw TransportError(.badResponse, "the server switched to another protocol without a request")
         }
+        if block.isInterim, let observer = request.observer {
+            observer(.interim(status: block.status, headers: block.headers()))
+        }
         guard block.isComplete, !wasComplete else { return }
         try readFraming()
         // A stream has its head before there is a body.

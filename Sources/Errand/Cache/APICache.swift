@@ -1,0 +1,276 @@
+import Dispatch
+public import Foundation
+
+/// Stored responses on the disk, for the loads of a proxy; see ``CachePolicy``.
+///
+/// ```swift
+/// let proxy = APIProxy(service: service, cookies: CookieJar(file: CookieJar.defaultFile), cache: APICache(folder: APICache.defaultFolder))
+/// ```
+///
+/// A stored response belongs to a session: to the origin and the ``APIEnvironment`` of the service, and to the cookie jar, whose
+/// file names the account. No other session receives it. ``APIProxy/logout(from:)`` removes all of the session, and so does a
+/// request that signs in (``BaseAPIRequest/isLoginRequest``); after ``APIProxy/switchAccount(of:to:)`` those of the new jar are
+/// used. Responses of a jar without a file are not found by the next process. An app that changes to another account's token in
+/// any other way must call ``APIProxy/logout(from:)`` first.
+///
+/// Each response is a file that only its owner may read, with a checksum, and a long body is a file of its own. A file that is
+/// damaged or of another version is removed, reported to ``APIProxy/onError``, and not used. Nothing that happens to the folder
+/// makes a load fail: a full disk, a removed or read-only folder, a killed process, a clock that is set back. Several processes
+/// may share a folder. Nothing waits until the disk has what is stored.
+///
+/// All members may be called from any thread.
+public final class APICache: Sendable {
+    private struct State {
+        var sessions: [String: CacheFolder] = [:]
+        /// Those whose responses could not be removed, and are not to be found.
+        var unusableSessions: Set<String> = []
+        var isUsable: Bool?
+        /// What is being validated after it was used.
+        var validating: Set<String> = []
+        /// Stored since the last count of everything; `nil` before the first one.
+        var newBytes: Int64?
+        var isCounting = false
+        /// Each kind is reported once, `unreadable` each time.
+        var reported: Set<APICacheError.Kind> = []
+        /// The first ones before there is a hook.
+        var unreported: [APICacheError] = []
+        weak var owner: (any CookieJarOwner)?
+    }
+
+    private static let queue = DispatchQueue(label: "errand.cache", qos: .utility)
+
+    let usesHeuristics: Bool
+    private let folder: String
+    private let capacity: Int64
+    private let state = Lock(State())
+
+    /// Opens a cache, without reading what is stored.
+    ///
+    /// - Parameters:
+    ///   - folder: The folder, which is made when it is needed. It must contain nothing else.
+    ///   - capacity: The greatest number of bytes of all responses, of all sessions; 100 MB by default. Beyond it, the least recently
+    ///     used responses are removed. A response of more than a tenth is not stored.
+    ///   - usesHeuristicFreshness: Whether a response with a `Last-Modified` and no expiry time is fresh for a tenth of its age
+    ///     (RFC 9111 section 4.2.2), at most a day; false by default, so that such a response is validated.
+    public init(folder: URL, capacity: Int = 100_000_000, usesHeuristicFreshness: Bool = false) {
+        precondition(folder.isFileURL, "a cache's folder has a file URL")
+        self.folder = folder.absoluteURL.path(percentEncoded: false).droppingSlash
+        self.capacity = Int64(max(0, capacity))
+        usesHeuristics = usesHeuristicFreshness
+        Self.queue.async { [weak self] in self?.removeRest() }
+    }
+
+    /// The folder for the responses of this application, which the system may empty.
+    ///
+    /// On Linux `$XDG_CACHE_HOME/<process>/errand`, or `~/.cache/<process>/errand`; on Apple's platforms
+    /// `Library/Caches/<bundle identifier>/errand`.
+    public static var defaultFolder: URL {
+        #if os(Linux)
+        let folder = ProcessInfo.processInfo.environment["XDG_CACHE_HOME"] ?? ""
+        let caches = folder.hasPrefix("/") ? URL(filePath: folder) : URL.homeDirectory.appending(path: ".cache")
+        return caches.appending(components: ProcessInfo.processInfo.processName, "errand")
+        #else
+        let name = Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName
+        return URL.cachesDirectory.appending(components: name, "errand")
+        #endif
+    }
+
+    /// Removes all responses of all sessions.
+    ///
+    /// Returns when none is found any more; the files are removed afterwards, on another thread.
+    public func removeAll() {
+        let sessions = state.withLock { exchange(&$0.sessions, with: [:]) }
+        for session in sessions.values { session.end() }
+        for name in names(in: folder) where !name.hasPrefix(".") { setAside(name) }
+    }
+
+    /// Calls the error hook of `owner`, which is not retained.
+    func attach(to owner: any CookieJarOwner) {
+        let (_, present) = state.withLock { state in
+            let present = state.owner
+            if present == nil { state.owner = owner }
+            return ((), present)
+        }
+        withExtendedLifetime(present) {}
+    }
+
+    // MARK: Sessions
+
+    /// `nil` when the folder cannot be used.
+    func session(_ name: String) -> CacheFolder? {
+        if let session = state.withLock({ $0.sessions[name] }) { return session }
+        guard state.withLock({ $0.isUsable }) ?? makeFolder(), !state.withLock({ $0.unusableSessions.contains(name) })
+        else {
+            return nil
+        }
+        do throws(SystemError) {
+            let new = try CacheFolder("\(folder)/\(name)", name: name) { [weak self] in self?.report($0) }
+            return state.withLock { state in
+                let session = state.sessions[name] ?? new
+                state.sessions[name] = session
+                return session
+            }
+        } catch {
+            // The folder of all of them may have been removed.
+            if error.number == ENOENT { state.withLock { $0.isUsable = nil } }
+            report(APICacheError(.unusableFolder, reason: error.reason))
+            return nil
+        }
+    }
+
+    /// What is stored is found by no load that begins later.
+    func endSession(_ name: String) {
+        state.withLock { $0.sessions.removeValue(forKey: name) }?.end()
+        setAside(name)
+    }
+
+    private func makeFolder() -> Bool {
+        let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o700]
+        var reason: String?
+        do {
+            try FileManager.default.createDirectory(
+                atPath: folder,
+                withIntermediateDirectories: true,
+                attributes: attributes
+            )
+            reason = FilePermissions(at: folder)?.reasonToRefuseFolder
+        } catch {
+            reason = "the folder cannot be made"
+        }
+        if let reason { report(APICacheError(.unusableFolder, reason: reason)) }
+        let isUsable = reason == nil
+        state.withLock { $0.isUsable = isUsable ? true : nil }
+        return isUsable
+    }
+
+    /// Returns what ends the reservation; `nil` while another load validates the same.
+    func reserve(_ url: String, in session: String) -> (@Sendable () -> Void)? {
+        let key = "\(session) \(url)"
+        guard state.withLock({ $0.validating.insert(key).inserted }) else { return nil }
+        return { [self] in state.withLock { _ = $0.validating.remove(key) } }
+    }
+
+    // MARK: Storing
+
+    func store(_ stored: StoredResponse, _ content: CacheContent, _ key: CacheKey, in session: CacheFolder) {
+        guard stored.bodyLength <= capacity / 10 else { return }
+        change(session) { session throws(SystemError) in try session.store(stored, content, key) }
+    }
+
+    func update(_ entry: CacheEntry, to stored: StoredResponse, in session: CacheFolder) {
+        change(session) { session throws(SystemError) in
+            try session.update(entry, to: stored)
+            return 0
+        }
+    }
+
+    private func change(_ session: CacheFolder, _ body: (CacheFolder) throws(SystemError) -> Int64) {
+        do throws(SystemError) {
+            let size = try Self.healing(session, body) { replacement(of: session) } + 1_024
+            let mustCount = state.withLock { state in
+                state.reported.remove(.cannotWrite)
+                let newBytes = (state.newBytes ?? capacity) + size
+                state.newBytes = newBytes
+                guard !state.isCounting, newBytes > capacity / 10 else { return false }
+                (state.newBytes, state.isCounting) = (0, true)
+                return true
+            }
+            if mustCount {
+                Self.queue.async { [self] in
+                    evict()
+                    state.withLock { $0.isCounting = false }
+                }
+            }
+        } catch {
+            // The session has been removed meanwhile.
+            if error.number != ENOENT { report(APICacheError(.cannotWrite, reason: error.reason)) }
+        }
+    }
+
+    /// Once more in a new folder, if somebody has removed the one that is open.
+    private static func healing(
+        _ session: CacheFolder,
+        _ body: (CacheFolder) throws(SystemError) -> Int64,
+        replacement: () -> CacheFolder?
+    ) throws(SystemError) -> Int64 {
+        do throws(SystemError) {
+            return try body(session)
+        } catch {
+            guard error.number == ENOENT, session.isGone, let replacement = replacement() else { throw error }
+            return try body(replacement)
+        }
+    }
+
+    /// `nil` for a session that has ended.
+    private func replacement(of session: CacheFolder) -> CacheFolder? {
+        let former = state.withLock { state in
+            state.isUsable = nil
+            return state.sessions[session.name] === session ? state.sessions.removeValue(forKey: session.name) : nil
+        }
+        return former == nil ? nil : self.session(session.name)
+    }
+
+    private func report(_ error: APICacheError) {
+        state.withLock { state in
+            let isNew = error.kind == .unreadable || state.reported.insert(error.kind).inserted
+            if isNew, state.unreported.count < 100 { state.unreported.append(error) }
+        }
+        reportProblems()
+    }
+
+    /// Without a hook, they stay unreported.
+    func reportProblems() {
+        let owner = state.withLock { $0.owner }
+        guard let hook = owner?.onError else { return }
+        for problem in state.withLock({ exchange(&$0.unreported, with: []) }) { hook(problem) }
+    }
+
+    // MARK: Removing
+
+    private static let removedMark = ".removed-"
+
+    /// Renamed first, because to remove thousands of files takes long.
+    private func setAside(_ name: String) {
+        let removed = "\(folder)/\(Self.removedMark)\(UUID().uuidString)"
+        guard rename("\(folder)/\(name)", removed) == 0 else {
+            guard errno != ENOENT else { return }
+            let error = APICacheError(.cannotWrite, reason: SystemError.last("rename").reason)
+            state.withLock { _ = $0.unusableSessions.insert(name) }
+            return report(error)
+        }
+        Self.queue.async { try? FileManager.default.removeItem(atPath: removed) }
+    }
+
+    /// What killed processes have left.
+    private func removeRest() {
+        for name in names(in: folder) {
+            if name.hasPrefix(Self.removedMark) { try? FileManager.default.removeItem(atPath: "\(folder)/\(name)") }
+            if CacheSession.isOfEndedProcess(name) { setAside(name) }
+        }
+    }
+
+    private func names(in path: String) -> [String] {
+        (try? FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY))?.names() ?? []
+    }
+
+    /// Waits until what is over the capacity has been removed.
+    package func waitForEviction() { Self.queue.sync {} }
+
+    private func evict() {
+        var files = names(in: folder).filter { !$0.hasPrefix(".") }.flatMap {
+            CacheFileGroup.all(in: "\(folder)/\($0)")
+        }
+        var total = files.reduce(0) { $0 + $1.size }
+        guard total > capacity else { return }
+        files.sort { $0.lastUse < $1.lastUse }
+        for file in files {
+            guard total > capacity - capacity / 10 else { return }
+            file.remove()
+            total -= file.size
+        }
+    }
+}
+
+extension String {
+    fileprivate var droppingSlash: String { hasSuffix("/") ? String(dropLast()) : self }
+}

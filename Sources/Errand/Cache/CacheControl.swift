@@ -1,0 +1,82 @@
+/// The directives of `Cache-Control` (RFC 9111 section 5.2), from all lines of a message.
+struct CacheControl {
+    private var directives: [(name: String, value: String?)] = []
+
+    init(_ headers: HTTPHeaders) {
+        for element in headers.listElements(of: "Cache-Control") {
+            let parts = element.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            let name = String(decoding: parts[0].map(\.asciiLowercased), as: UTF8.self)
+            directives.append((name, parts.count > 1 ? Self.unquoted(parts[1]) : nil))
+        }
+        // RFC 9111 section 5.4.
+        if directives.isEmpty, headers.listElements(of: "Pragma").contains(where: { $0.equalsIgnoringCase("no-cache") })
+        {
+            directives.append(("no-cache", nil))
+        }
+    }
+
+    var mayBeStored: Bool { !contains("no-store") || contains("must-understand") }
+
+    func contains(_ name: String) -> Bool { directives.contains { $0.name == name } }
+
+    /// Returns 0 for what is no number, and for two values that contradict each other (RFC 9111 section 4.2.1); `nil` without the
+    /// directive.
+    func seconds(_ name: String) -> Int? {
+        let values = directives.filter { $0.name == name || $0.name.hasPrefix(name + " ") }.map {
+            Self.seconds($0.value)
+        }
+        guard let first = values.first else { return nil }
+        return values.allSatisfy { $0 == first } ? first ?? 0 : 0
+    }
+
+    /// Returns the names in a directive such as `no-cache="Set-Cookie"`; `nil` without one that applies to the whole message or
+    /// to some names, and an empty array for the whole message.
+    func names(in directive: String) -> [String]? {
+        guard let found = directives.first(where: { $0.name == directive }) else { return nil }
+        guard let value = found.value else { return [] }
+        return value.utf8.split(separator: UInt8(ascii: ",")).map { String(decoding: $0.trimmingBlanks, as: UTF8.self) }
+    }
+
+    /// As in `Age` too; larger numbers than a century are one.
+    static func seconds(_ text: String?) -> Int? {
+        guard let text, !text.isEmpty, text.utf8.allSatisfy(\.isASCIIDigit) else { return nil }
+        return min(Int(text) ?? .max, 3_155_760_000)
+    }
+
+    private static func unquoted(_ value: ArraySlice<UInt8>) -> String {
+        let mark = UInt8(ascii: "\"")
+        guard value.count > 1, value.first == mark, value.last == mark else {
+            return String(decoding: value, as: UTF8.self)
+        }
+        return String(decoding: value.dropFirst().dropLast(), as: UTF8.self)
+    }
+}
+
+extension HTTPHeaders {
+    /// The elements of a list in all lines of this name (RFC 9110 section 5.6.1), without blanks around them; commas in quoted
+    /// strings separate nothing.
+    func listElements(of name: String) -> [ArraySlice<UInt8>] {
+        var elements: [ArraySlice<UInt8>] = []
+        for field in self where field.isNamed(name) { elements += field.bytes.listElements }
+        return elements
+    }
+}
+
+extension [UInt8] {
+    fileprivate var listElements: [ArraySlice<UInt8>] {
+        var (elements, start, isQuoted, isEscaped): ([ArraySlice<UInt8>], Int, Bool, Bool) = ([], 0, false, false)
+        for (index, byte) in enumerated() {
+            switch byte {
+            case _ where isEscaped: isEscaped = false
+            case UInt8(ascii: "\\"): isEscaped = isQuoted
+            case UInt8(ascii: "\""): isQuoted.toggle()
+            case UInt8(ascii: ",") where !isQuoted:
+                elements.append(self[start..<index])
+                start = index + 1
+            default: break
+            }
+        }
+        elements.append(self[start...])
+        return elements.map(\.trimmingBlanks).filter { !$0.isEmpty }
+    }
+}

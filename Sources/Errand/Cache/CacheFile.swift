@@ -1,0 +1,210 @@
+import Foundation
+
+/// A stored response, its body, and the names of its files in the folder of its session.
+struct CacheEntry: Sendable {
+    var stored: StoredResponse
+    let body: CacheBody
+    /// With the folder of variants, if it varies.
+    let name: String
+    let key: CacheKey
+}
+
+/// The body of a stored response: short ones are in the file of the response, other ones are open files, which can be read although
+/// they are removed meanwhile.
+enum CacheBody: Sendable {
+    case bytes(Data)
+    case file(CacheBodyFile)
+
+    /// `nil` if it is not what was stored.
+    func data() -> Data? {
+        switch self {
+        case .bytes(let data): data
+        case .file(let file): file.data()
+        }
+    }
+}
+
+final class CacheBodyFile: Sendable {
+    let name: String
+    let length: Int64
+    let checksum: UInt64
+    private let descriptor: FileDescriptor
+
+    init(_ name: String, length: Int64, checksum: UInt64, _ descriptor: consuming FileDescriptor) {
+        (self.name, self.length, self.checksum) = (name, length, checksum)
+        self.descriptor = descriptor
+    }
+
+    func data() -> Data? {
+        var data = Data(capacity: Int(length))
+        return copy { data.append(contentsOf: $0) } ? data : nil
+    }
+
+    /// Returns whether everything that was stored has been copied.
+    func copy<Failure: Error>(to write: (UnsafeRawBufferPointer) throws(Failure) -> Void) throws(Failure) -> Bool {
+        var (offset, checksum) = (Int64(0), Checksum())
+        let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
+        defer { chunk.deallocate() }
+        while offset < length {
+            guard let count = try? descriptor.fill(chunk, at: offset), count > 0 else { return false }
+            let bytes = UnsafeRawBufferPointer(rebasing: chunk[..<count])
+            checksum.add(bytes)
+            try write(bytes)
+            offset += Int64(count)
+        }
+        return offset == length && checksum.value == self.checksum
+    }
+}
+
+/// The file of one stored response: a head with a checksum, and a short body.
+///
+/// All numbers are little-endian. Its first bytes name the version of the format; a file of any other is not read.
+struct CacheFile {
+    private static let magic = Array("errand 1".utf8)
+    /// In bytes; longer bodies have a file of their own.
+    static let longestInlineBody = 64 << 10
+
+    enum Body {
+        case bytes(Data)
+        case file(name: String, length: Int64, checksum: UInt64)
+    }
+
+    let stored: StoredResponse
+    let key: [UInt8]
+    let body: Body
+
+    init(_ stored: StoredResponse, key: CacheKey, body: Body) {
+        (self.stored, self.key, self.body) = (stored, key.bytes, body)
+    }
+
+    // MARK: Writing
+
+    var bytes: [UInt8] {
+        var head = Writer()
+        head.write(key)
+        head.write(UInt64(stored.status) << 1 | (stored.isAdapted ? 1 : 0))
+        head.write(stored.requestDate.timeIntervalSinceReferenceDate.bitPattern)
+        head.write(stored.responseDate.timeIntervalSinceReferenceDate.bitPattern)
+        head.write(Array(stored.url.absoluteString.utf8))
+        head.write(UInt64(stored.selection.lines.count))
+        for line in stored.selection.lines {
+            head.write(Array(line.name.utf8))
+            head.write(line.value.map { [1] + Array($0.utf8) } ?? [])
+        }
+        head.write(UInt64(stored.headers.count))
+        for field in stored.headers {
+            head.write(Array(field.name.utf8))
+            head.write(field.bytes)
+        }
+        var inline = Data()
+        switch body {
+        case .bytes(let data):
+            inline = data
+            head.write([])
+            head.write(UInt64(data.count))
+            head.write(data.withUnsafeBytes(Self.checksum))
+        case .file(let name, let length, let checksum):
+            head.write(Array(name.utf8))
+            head.write(UInt64(length))
+            head.write(checksum)
+        }
+        var file = Writer()
+        file.bytes = Self.magic
+        file.write(head.bytes.withUnsafeBytes(Self.checksum))
+        file.write(head.bytes)
+        return file.bytes + inline
+    }
+
+    static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+        var checksum = Checksum()
+        checksum.add(bytes)
+        return checksum.value
+    }
+
+    private struct Writer {
+        var bytes: [UInt8] = []
+
+        mutating func write(_ number: UInt64) { withUnsafeBytes(of: number.littleEndian) { bytes += $0 } }
+        mutating func write(_ text: [UInt8]) {
+            write(UInt64(text.count))
+            bytes += text
+        }
+    }
+
+    // MARK: Reading
+
+    /// `nil` unless the file is whole, and of this version; `key` may have its URL.
+    init?(_ bytes: UnsafeRawBufferPointer, for expected: CacheKey? = nil) {
+        var file = Reader(bytes)
+        guard file.take(8).map({ Array($0) == Self.magic }) == true, let checksum = file.number(),
+            let head = file.part(),
+            Self.checksum(head) == checksum
+        else { return nil }
+        var reader = Reader(head)
+        guard let key = reader.part(), let status = reader.number(), let requested = reader.number(),
+            let received = reader.number(), let url = reader.url(expected),
+            let selection = reader.selection(),
+            let headers = reader.headers(), let name = reader.text(), let length = reader.number(),
+            let sum = reader.number()
+        else { return nil }
+        self.key = Array(key)
+        stored = StoredResponse(
+            status: Int(status >> 1),
+            headers: headers,
+            url: url,
+            selection: selection,
+            requestDate: Date(timeIntervalSinceReferenceDate: Double(bitPattern: requested)),
+            responseDate: Date(timeIntervalSinceReferenceDate: Double(bitPattern: received)),
+            isAdapted: status & 1 == 1,
+            bodyLength: Int64(clamping: length)
+        )
+        guard name.isEmpty else {
+            body = .file(name: name, length: Int64(clamping: length), checksum: sum)
+            return
+        }
+        guard let inline = file.take(length), file.rest.isEmpty, Self.checksum(inline) == sum else { return nil }
+        body = .bytes(Data(inline))
+    }
+
+    private struct Reader {
+        private(set) var rest: UnsafeRawBufferPointer
+
+        init(_ bytes: UnsafeRawBufferPointer) { rest = bytes }
+
+        mutating func take(_ count: UInt64) -> UnsafeRawBufferPointer? {
+            guard count <= rest.count else { return nil }
+            defer { rest = rest.dropping(Int(count)) }
+            return UnsafeRawBufferPointer(rebasing: rest[..<Int(count)])
+        }
+        mutating func number() -> UInt64? { take(8).map { UInt64(littleEndian: $0.loadUnaligned(as: UInt64.self)) } }
+        mutating func part() -> UnsafeRawBufferPointer? { number().flatMap { take($0) } }
+        mutating func text() -> String? { part().map { String(decoding: $0, as: UTF8.self) } }
+
+        /// To parse one takes longer than the rest.
+        mutating func url(_ key: CacheKey?) -> URL? {
+            guard let text = text() else { return nil }
+            return key?.url.absoluteString == text ? key?.url : URL(string: text)
+        }
+
+        mutating func selection() -> CacheSelection? {
+            guard let count = number() else { return nil }
+            var lines: [CacheSelection.Line] = []
+            for _ in 0..<count {
+                guard let name = text(), let value = part() else { return nil }
+                let text = value.isEmpty ? nil : String(decoding: value.dropping(1), as: UTF8.self)
+                lines.append(CacheSelection.Line(name: name, value: text))
+            }
+            return CacheSelection(lines: lines)
+        }
+
+        mutating func headers() -> HTTPHeaders? {
+            guard let count = number() else { return nil }
+            var fields: [HTTPField] = []
+            for _ in 0..<count {
+                guard let name = text(), let value = part() else { return nil }
+                fields.append(HTTPField(name, bytes: value))
+            }
+            return HTTPHeaders(fields)
+        }
+    }
+}

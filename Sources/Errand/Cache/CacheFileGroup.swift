@@ -1,0 +1,48 @@
+import Foundation
+
+/// The files of one stored response, which are removed together.
+struct CacheFileGroup {
+    private let name: String
+    private var paths: [String] = []
+    private(set) var size: Int64 = 0
+    /// In seconds.
+    private(set) var lastUse = 0
+
+    /// Removes what killed processes have left as well.
+    static func all(in folder: String) -> [CacheFileGroup] {
+        guard let descriptor = try? FileDescriptor(opening: folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW) else {
+            return []
+        }
+        var groups: [String: CacheFileGroup] = [:]
+        for name in descriptor.names() {
+            let path = "\(folder)/\(name)"
+            var status = stat()
+            guard lstat(path, &status) == 0 else { continue }
+            guard status.st_mode & S_IFMT != S_IFDIR else {
+                let variants = all(in: path)
+                if variants.isEmpty { rmdir(path) }
+                for variant in variants { groups["\(name)/\(variant.name)"] = variant }
+                continue
+            }
+            let (size, used) = (Int64(status.st_size), status.modificationTime.tv_sec)
+            // A process that writes it takes less than an hour.
+            if name.hasPrefix(CacheFolder.temporary) {
+                if abs(time(nil) - used) > 3_600 { unlink(path) }
+                continue
+            }
+            let response = String(name.prefix { $0 != CacheFolder.bodyMark })
+            groups[response, default: CacheFileGroup(response)].add(path, size, used)
+        }
+        return Array(groups.values)
+    }
+
+    private init(_ name: String) { self.name = name }
+
+    private mutating func add(_ path: String, _ size: Int64, _ lastUse: Int) {
+        paths.append(path)
+        self.size += size
+        self.lastUse = max(self.lastUse, lastUse)
+    }
+
+    func remove() { for path in paths { unlink(path) } }
+}

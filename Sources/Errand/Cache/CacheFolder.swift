@@ -1,0 +1,257 @@
+import Foundation
+import Synchronization
+
+/// The stored responses of one session: a folder, which the end of the session renames and then removes.
+///
+/// Everything is named relative to the open folder, so that what a load stores after its session has ended is never found by the
+/// next one. Files are complete when they get their names, and no other process is waited for.
+final class CacheFolder: Sendable {
+    let name: String
+    private let folder: FileDescriptor
+    private let hasEnded = Atomic(false)
+    private let report: @Sendable (APICacheError) -> Void
+
+    init(_ path: String, name: String, report: @escaping @Sendable (APICacheError) -> Void) throws(SystemError) {
+        self.name = name
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .last("mkdir") }
+        folder = try FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+        self.report = report
+    }
+
+    func end() { hasEnded.store(true, ordering: .releasing) }
+
+    /// Whether another process has removed it, so that a new one must be made.
+    var isGone: Bool { (try? folder.status().st_nlink) ?? 0 == 0 }
+
+    // MARK: Reading
+
+    /// Returns what is stored under a key, newest first.
+    ///
+    /// The key names the file of a response, or the folder of those that vary.
+    func entries(_ key: CacheKey) -> [CacheEntry] {
+        let name = key.name
+        switch file(name, for: key) {
+        case .none: return []
+        case .file(let file): return [entry(file, name, key)].compactMap(\.self)
+        case .variants(let names):
+            let entries = names.compactMap { variant -> CacheEntry? in
+                guard case .file(let file) = self.file("\(name)/\(variant)", for: key) else { return nil }
+                return entry(file, "\(name)/\(variant)", key)
+            }
+            return entries.sorted { $0.stored.responseDate > $1.stored.responseDate }
+        }
+    }
+
+    /// `nil` for one of another key with the same name, and for one without its body.
+    private func entry(_ file: CacheFile, _ name: String, _ key: CacheKey) -> CacheEntry? {
+        guard file.key == key.bytes else { return nil }
+        switch file.body {
+        case .bytes(let data): return CacheEntry(stored: file.stored, body: .bytes(data), name: name, key: key)
+        case .file(let bodyName, let length, let checksum):
+            // Evicted at this moment, or by hand.
+            guard let descriptor = try? FileDescriptor(opening: bodyName, O_RDONLY | O_NOFOLLOW, in: folder) else {
+                remove(name)
+                return nil
+            }
+            let body = CacheBodyFile(bodyName, length: length, checksum: checksum, descriptor)
+            return CacheEntry(stored: file.stored, body: .file(body), name: name, key: key)
+        }
+    }
+
+    private enum Found {
+        case none
+        case file(CacheFile)
+        case variants([String])
+    }
+
+    /// What cannot be read is removed and reported.
+    private func file(_ name: String, for key: CacheKey? = nil) -> Found {
+        do throws(SystemError) {
+            let descriptor = try FileDescriptor(opening: name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, in: folder)
+            // Longer than nearly all of them: to ask for the length would be one more call.
+            var bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 << 10, alignment: 16)
+            defer { bytes.deallocate() }
+            let start = Result { () throws(SystemError) in try descriptor.fill(bytes, at: 0) }
+            if case .failure(let error) = start, error.number == EISDIR {
+                return .variants(descriptor.names().filter { !$0.contains(Self.bodyMark) })
+            }
+            var count = try start.get()
+            if count == bytes.count {
+                let size = Int(try descriptor.status().st_size)
+                guard size <= 64 << 20 else { throw SystemError(call: "read", number: EFBIG) }
+                bytes.deallocate()
+                bytes = .allocate(byteCount: size, alignment: 16)
+                count = try descriptor.fill(bytes, at: 0)
+            }
+            if let file = CacheFile(UnsafeRawBufferPointer(rebasing: bytes[..<count]), for: key) { return .file(file) }
+            didFind(name, reason: "it is damaged, or of another version")
+        } catch {
+            if error.number != ENOENT, error.number != ENOTDIR { didFind(name, reason: error.reason) }
+        }
+        return .none
+    }
+
+    private func didFind(_ name: String, reason: String) {
+        remove(name)
+        report(APICacheError(.unreadable, reason: "a stored response was removed: \(reason)"))
+    }
+
+    /// Called for an entry whose body is not what was stored.
+    func removeDamaged(_ entry: CacheEntry) {
+        remove(entry)
+        report(APICacheError(.unreadable, reason: "a stored response was removed: its body is damaged"))
+    }
+
+    /// So that it is removed after those that were used earlier.
+    func didUse(_ entry: CacheEntry) { _ = utimensat(folder.number, entry.name, nil, 0) }
+
+    // MARK: Writing
+
+    static let bodyMark: Character = "~"
+    static let temporary = "tmp-"
+
+    /// Replaces what is stored for the same key and selection; returns the number of bytes.
+    func store(_ stored: StoredResponse, _ content: CacheContent, _ key: CacheKey) throws(SystemError) -> Int64 {
+        guard !hasEnded.load(ordering: .acquiring) else { return 0 }
+        var name = key.name
+        if !stored.selection.lines.isEmpty {
+            try makeFolder(name)
+            name += "/" + stored.selection.name
+        }
+        let former = file(name)
+        // Those that have varied.
+        if case .variants = former { removeAll(in: name) }
+        let (body, size) = try write(content, for: name)
+        do throws(SystemError) {
+            try write(CacheFile(stored, key: key, body: body), to: name)
+        } catch {
+            if case .file(let bodyName, _, _) = body { unlinkat(folder.number, bodyName, 0) }
+            throw error
+        }
+        if case .file(let file) = former { removeBody(of: file) }
+        return size
+    }
+
+    /// In the place of the file of a response that has not varied, if there is one.
+    private func makeFolder(_ name: String) throws(SystemError) {
+        if mkdirat(folder.number, name, 0o700) == 0 { return }
+        guard errno == EEXIST else { throw .last("mkdirat") }
+        guard case .file(let file) = file(name) else { return }
+        removeBody(of: file)
+        remove(name)
+        guard mkdirat(folder.number, name, 0o700) == 0 || errno == EEXIST else { throw .last("mkdirat") }
+    }
+
+    /// With other lines, and the same body.
+    func update(_ entry: CacheEntry, to stored: StoredResponse) throws(SystemError) {
+        guard !hasEnded.load(ordering: .acquiring) else { return }
+        let body: CacheFile.Body =
+            switch entry.body {
+            case .bytes(let data): .bytes(data)
+            case .file(let file): .file(name: file.name, length: file.length, checksum: file.checksum)
+            }
+        try write(CacheFile(stored, key: entry.key, body: body), to: entry.name)
+    }
+
+    private func write(_ file: CacheFile, to name: String) throws(SystemError) {
+        let temporary = Self.temporary + UUID().uuidString
+        do throws(SystemError) {
+            try create(temporary).writeAll(file.bytes)
+            guard renameat(folder.number, temporary, folder.number, name) == 0 else { throw .last("renameat") }
+        } catch {
+            unlinkat(folder.number, temporary, 0)
+            throw error
+        }
+    }
+
+    /// A long body gets a file of its own; returns the number of bytes of both.
+    private func write(_ content: CacheContent, for name: String) throws(SystemError) -> (CacheFile.Body, Int64) {
+        if case .data(let data) = content, data.count <= CacheFile.longestInlineBody {
+            return (.bytes(data), Int64(data.count))
+        }
+        let bodyName = "\(name)\(Self.bodyMark)\(UUID().uuidString)"
+        do throws(SystemError) {
+            let file = try create(bodyName)
+            var (length, checksum) = (Int64(0), Checksum())
+            try content.forEachChunk { bytes throws(SystemError) in
+                try file.writeAll(bytes)
+                checksum.add(bytes)
+                length += Int64(bytes.count)
+            }
+            return (.file(name: bodyName, length: length, checksum: checksum.value), length)
+        } catch {
+            unlinkat(folder.number, bodyName, 0)
+            throw error
+        }
+    }
+
+    private func create(_ name: String) throws(SystemError) -> FileDescriptor {
+        try FileDescriptor(opening: name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600, in: folder)
+    }
+
+    // MARK: Removing
+
+    func remove(_ entry: CacheEntry) {
+        remove(entry.name)
+        if case .file(let file) = entry.body { unlinkat(folder.number, file.name, 0) }
+    }
+
+    /// All that is stored under a key.
+    func remove(_ key: CacheKey) {
+        let name = key.name
+        switch file(name) {
+        case .none: break
+        case .file(let file):
+            removeBody(of: file)
+            remove(name)
+        case .variants: removeAll(in: name)
+        }
+    }
+
+    private func remove(_ name: String) { unlinkat(folder.number, name, 0) }
+
+    private func removeBody(of file: CacheFile) {
+        if case .file(let name, _, _) = file.body { unlinkat(folder.number, name, 0) }
+    }
+
+    private func removeAll(in name: String) {
+        guard let variants = try? FileDescriptor(opening: name, O_RDONLY | O_DIRECTORY, in: folder) else { return }
+        for name in variants.names() { unlinkat(variants.number, name, 0) }
+        unlinkat(folder.number, name, AT_REMOVEDIR)
+    }
+}
+
+/// What is to be stored of a body.
+enum CacheContent {
+    case data(Data)
+    /// The file of a download that has not got its place yet.
+    case file(URL)
+
+    /// Each chunk but the last one has a multiple of 8 bytes.
+    fileprivate func forEachChunk(
+        _ body: (UnsafeRawBufferPointer) throws(SystemError) -> Void
+    ) throws(SystemError) {
+        switch self {
+        case .data(let data):
+            try data.withUnsafeBytes { bytes in Result { () throws(SystemError) in try body(bytes) } }.get()
+        case .file(let url):
+            let file = try FileDescriptor(opening: url.path, O_RDONLY | O_NOFOLLOW)
+            var offset: Int64 = 0
+            let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
+            defer { chunk.deallocate() }
+            while true {
+                let count = try file.fill(chunk, at: offset)
+                guard count > 0 else { return }
+                try body(UnsafeRawBufferPointer(rebasing: chunk[..<count]))
+                offset += Int64(count)
+            }
+        }
+    }
+}
+
+extension CacheSelection {
+    /// Of the file of a variant.
+    fileprivate var name: String {
+        Checksum.name(of: lines.flatMap { Array("\($0.name)\u{0}\($0.value ?? "\u{1}")\u{0}".utf8) })
+    }
+}

@@ -1,0 +1,239 @@
+import Foundation
+
+/// When a load is answered with a stored response instead of the network, if its proxy has an ``APICache``.
+///
+/// ``http``, the default, does what the server permits (RFC 9111), ``reload`` and ``onlyIfCached`` a little more or less. They are
+/// for `GET` and `HEAD`.
+///
+/// The other rules are the app's own: they ignore what the server says about caching. They are for any method, and a stored
+/// response is given only to a load of the same session, method, URL and body, whose headers do not differ in what the response
+/// varies by. The body must be in memory, have no parts of a form and at most 1 MiB, otherwise the load fails with
+/// `invalidRequest`. Common parameters are a part of what must be the same; what adapters add, such as a time stamp or a
+/// signature, is not. Only successes are stored: no business failure, no expired login, and no response that a validator refuses.
+///
+/// The rules share what they store, except that of another ``version(_:)``, and share nothing with ``http``. A request that
+/// changes something on the server removes what is stored of its URL for ``http``, and nothing of a rule: load it with
+/// ``fallback``, which replaces what is stored.
+///
+/// See <doc:Caching>.
+public enum CachePolicy: Sendable, Hashable {
+    /// As HTTP says: a response is used while it is fresh, and validated or replaced afterwards; the default.
+    ///
+    /// If there is no response at all, a stale one is used as long after its expiry as it was fresh, unless it has
+    /// `must-revalidate` or `no-cache`; and as long as `stale-if-error` permits, also for 500, 502, 503 and 504.
+    case http
+    /// Nothing is read or stored.
+    case none
+    /// As ``http``, but the server is asked in any case whether a stored response is still valid.
+    case reload
+    /// As ``http``, but nothing is sent: without a response to use, the load fails with `http` and status 504.
+    case onlyIfCached
+    /// A stored response of any age; without one, the network.
+    case elseLoad
+    /// A stored response that was received in this time before now; otherwise the network.
+    case time(Duration)
+    /// A stored response of any age that was stored under the same number; otherwise the network.
+    ///
+    /// Increase the number when the responses of an older version of the app are of no use.
+    case version(Int)
+    /// The network; a stored response of any age if the request fails with `noNetwork`, `timeout` or `transport` after all
+    /// retries, but not if a deadline passes.
+    case fallback
+    /// Shows a stored response of any age at once, and then loads from the network; the load ends once, with that.
+    ///
+    /// The stored response is in ``APIManager/cachedResponse``, and the delegate receives
+    /// ``APIManagerCallbackDelegate/managerCallAPI(_:didLoadCached:)`` before the ending. The items of a list do not change.
+    case first
+}
+
+/// Why a load is sent although its proxy has a cache.
+public enum CacheMiss: String, Sendable {
+    /// Nothing is stored.
+    case absent
+    /// What is stored varies by headers that the request has not.
+    case varies
+    /// What is stored is too old.
+    case stale
+    /// The request or the stored response asks to validate it.
+    case mustValidate
+    /// The stored response could not be read or decoded; it was removed.
+    case unreadable
+}
+
+/// What to do with a request.
+enum CacheDecision {
+    /// `index` is that of the stored response; `isStale` is whether it is to be validated afterwards (RFC 5861 section 3).
+    case use(index: Int, age: Duration, isStale: Bool = false)
+    /// Sends the request, with the conditions of `validated` if there is one; `orOnError` may be used if there is no response or
+    /// a server error, and `orOffline` if there is no response.
+    case send(CacheMiss, validated: Int? = nil, orOnError: Int? = nil, orOffline: Int? = nil)
+    /// Nothing may be sent.
+    case fail
+}
+
+extension CachePolicy {
+    /// Whether its entries are those of the app's own rules.
+    var isRule: Bool {
+        switch self {
+        case .http, .none, .reload, .onlyIfCached: false
+        default: true
+        }
+    }
+
+    /// Whether it may end a load before it has a place in the queue.
+    var readsFirst: Bool {
+        switch self {
+        case .none, .reload, .fallback: false
+        default: true
+        }
+    }
+
+    /// For a list that is loaded again.
+    var reloading: CachePolicy {
+        switch self {
+        case .none, .onlyIfCached: self
+        default: isRule ? .fallback : .reload
+        }
+    }
+
+    /// A pure function of what is stored, newest first, and the time.
+    func decision(
+        for request: HTTPRequest,
+        _ stored: [StoredResponse],
+        at date: Date,
+        usesHeuristics: Bool = false
+    ) -> CacheDecision {
+        let index = stored.firstIndex { stored in
+            stored.selection.matches(request, language: stored.headers["Content-Language"])
+                && (isRule || stored.answers(request))
+        }
+        guard let index else {
+            if self == .onlyIfCached || CacheControl(request.headers).contains("only-if-cached") { return .fail }
+            return .send(stored.isEmpty ? .absent : .varies)
+        }
+        guard isRule else {
+            return HTTPCaching(self, request, stored[index], usesHeuristics: usesHeuristics).decision(index, at: date)
+        }
+        let age = max(.zero, Duration.seconds(date.timeIntervalSince(stored[index].responseDate)))
+        switch self {
+        case .time(let limit):
+            // A clock that was set back makes it older, not younger.
+            guard date >= stored[index].responseDate, age <= limit else { return .send(.stale) }
+            return .use(index: index, age: age)
+        case .fallback, .first: return .send(.mustValidate, orOffline: index)
+        default: return .use(index: index, age: age)
+        }
+    }
+}
+
+/// RFC 9111 section 4 for one stored response that was selected, as a private cache.
+private struct HTTPCaching {
+    let policy: CachePolicy
+    let stored: StoredResponse
+    let asked: CacheControl
+    let control: CacheControl
+    let usesHeuristics: Bool
+
+    init(_ policy: CachePolicy, _ request: HTTPRequest, _ stored: StoredResponse, usesHeuristics: Bool) {
+        (self.policy, self.stored, self.usesHeuristics) = (policy, stored, usesHeuristics)
+        asked = CacheControl(request.headers)
+        control = CacheControl(stored.headers)
+    }
+
+    func decision(_ index: Int, at date: Date) -> CacheDecision {
+        let validated = stored.conditions == nil || stored.status == 206 ? nil : index
+        // Not known after the clock was set back: then it must be validated.
+        guard let age = stored.age(at: date) else { return send(.stale, validated) }
+        let staleness = age - lifetime
+        let errorLimit = control.limit("stale-if-error") ?? asked.limit("stale-if-error")
+        let orOnError = mayBeStale && staleness.isWithin(errorLimit) ? index : nil
+        // RFC 9111 section 4.2.4 sets no limit: as long as it was fresh.
+        let orOffline = mayBeStale && staleness <= lifetime ? index : orOnError
+        if mustAsk { return send(.mustValidate, validated, orOnError, orOffline) }
+        if isFresh(age) { return .use(index: index, age: age) }
+        if mayBeStale, staleness.isWithin(asked.maxStale) { return .use(index: index, age: age) }
+        let isPatient = policy != .onlyIfCached && asked.seconds("max-age") == nil && !asked.contains("min-fresh")
+        if mayBeStale, isPatient, staleness.isWithin(control.limit("stale-while-revalidate")) {
+            return .use(index: index, age: age, isStale: true)
+        }
+        return send(.stale, validated, orOnError, orOffline)
+    }
+
+    private func send(
+        _ miss: CacheMiss,
+        _ validated: Int?,
+        _ orOnError: Int? = nil,
+        _ orOffline: Int? = nil
+    ) -> CacheDecision {
+        if policy == .onlyIfCached || asked.contains("only-if-cached") { return .fail }
+        return .send(miss, validated: validated, orOnError: orOnError, orOffline: orOffline)
+    }
+
+    private var lifetime: Duration {
+        stored.explicitLifetime(control) ?? (usesHeuristics ? stored.heuristicLifetime(control) : .zero)
+    }
+
+    private var mustAsk: Bool {
+        policy == .reload || asked.contains("no-cache") || control.names(in: "no-cache") == []
+    }
+
+    private func isFresh(_ age: Duration) -> Bool {
+        let rest = lifetime - age
+        guard rest > .zero, rest >= .seconds(asked.seconds("min-fresh") ?? 0) else { return false }
+        // Not asked for while it is fresh (RFC 8246 section 2).
+        if control.contains("immutable") { return true }
+        guard let limit = asked.seconds("max-age") else { return true }
+        return limit > 0 && age <= .seconds(limit)
+    }
+
+    private var mayBeStale: Bool { !control.contains("must-revalidate") && control.names(in: "no-cache") != [] }
+}
+
+extension CacheControl {
+    fileprivate func limit(_ directive: String) -> Duration? { seconds(directive).map { .seconds($0) } }
+
+    /// RFC 9111 section 5.2.1.2.
+    fileprivate var maxStale: Duration? {
+        names(in: "max-stale") == [] ? .seconds(3_155_760_000) : limit("max-stale")
+    }
+}
+
+extension Duration {
+    /// `false` without a limit.
+    fileprivate func isWithin(_ limit: Duration?) -> Bool {
+        guard let limit else { return false }
+        return self <= limit
+    }
+}
+
+// MARK: Storing
+
+extension StoredResponse {
+    /// Whether a private cache may store it, and has a use for it (RFC 9111 section 3).
+    func isStorable(for request: HTTPRequest, usesHeuristics: Bool) -> Bool {
+        let control = CacheControl(headers)
+        guard status >= 200, status != 304 else { return false }
+        // RFC 9111 section 5.2.2.3.
+        guard control.mayBeStored, isUnderstood || !control.contains("must-understand") else { return false }
+        guard !CacheControl(request.headers).contains("no-store") else { return false }
+        let isExplicit = explicitLifetime(control) != nil
+        switch request.method {
+        case .get: break
+        // RFC 9110 section 9.3.3.
+        case .post where isExplicit && status == 200:
+            guard let location = headers["Content-Location"].flatMap({ URLReference($0.utf8)?.resolved(against: url) }),
+                location == url
+            else { return false }
+        default: return false
+        }
+        if status == 206, storedRange == nil { return false }
+        if isExplicit { return true }
+        guard isHeuristicallyCacheable(control) else { return false }
+        return conditions != nil
+    }
+
+    /// The statuses whose meaning for a cache is known (RFC 9110 section 15).
+    private var isUnderstood: Bool {
+        [200, 203, 204, 206, 300, 301, 302, 303, 307, 308, 400, 404, 405, 410, 414, 501].contains(status)
+    }
+}

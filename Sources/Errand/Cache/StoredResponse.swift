@@ -1,0 +1,145 @@
+import Foundation
+
+/// What is stored of a response, without its body, and what it was the response to.
+struct StoredResponse: Sendable {
+    var status: Int
+    /// Without the lines that belong to a connection.
+    var headers: HTTPHeaders
+    /// The URL that sent it, after redirects.
+    var url: URL
+    /// The lines of its request that it varies by, in the order of their names.
+    let selection: CacheSelection
+    var requestDate: Date
+    var responseDate: Date
+    /// Whether response adapters have changed it already.
+    var isAdapted = false
+    var bodyLength: Int64 = 0
+
+    /// `nil` for a response that varies by what no request can repeat.
+    init?(
+        _ response: APIResponse,
+        to request: HTTPRequest,
+        requestDate: Date,
+        responseDate: Date
+    ) {
+        guard let selection = CacheSelection(request, by: response.headers) else { return nil }
+        (status, headers) = (response.status, response.headers.storable)
+        (url, self.selection) = (response.url, selection)
+        (self.requestDate, self.responseDate) = (requestDate, responseDate)
+        bodyLength = Int64(response.body.count)
+    }
+
+    init(
+        status: Int,
+        headers: HTTPHeaders,
+        url: URL,
+        selection: CacheSelection,
+        requestDate: Date,
+        responseDate: Date,
+        isAdapted: Bool,
+        bodyLength: Int64
+    ) {
+        (self.status, self.headers, self.url, self.selection) = (status, headers, url, selection)
+        (self.requestDate, self.responseDate, self.isAdapted) = (requestDate, responseDate, isAdapted)
+        self.bodyLength = bodyLength
+    }
+
+    // MARK: Age and freshness
+
+    /// RFC 9111 section 4.2.3; `nil` when the clock shows an earlier date than that of the response, so that it is not known.
+    func age(at date: Date) -> Duration? {
+        let resident = date.timeIntervalSince(responseDate)
+        guard resident >= 0 else { return nil }
+        return .seconds(initialAge + resident)
+    }
+
+    private var initialAge: TimeInterval {
+        let apparent = self.date.map { responseDate.timeIntervalSince($0) } ?? 0
+        let sent = headers.listElements(of: "Age").first.map { String(decoding: $0, as: UTF8.self) }
+        let age = TimeInterval(CacheControl.seconds(sent) ?? 0)
+        return max(0, apparent, age + max(0, responseDate.timeIntervalSince(requestDate)))
+    }
+
+    /// RFC 9111 section 4.2.1; 0 for an invalid date, and `nil` if the server says nothing.
+    func explicitLifetime(_ control: CacheControl) -> Duration? {
+        if let seconds = control.seconds("max-age") { return .seconds(seconds) }
+        let lines = headers.values("Expires")
+        guard let first = lines.first else { return nil }
+        guard lines.allSatisfy({ $0 == first }), let end = HTTPDate.parse(first) else { return .zero }
+        return .seconds(max(0, end.timeIntervalSince(self.date ?? responseDate)))
+    }
+
+    /// A tenth of the time since the last change, at most a day (RFC 9111 section 4.2.2).
+    func heuristicLifetime(_ control: CacheControl) -> Duration {
+        guard isHeuristicallyCacheable(control), let modified else { return .zero }
+        let age = (self.date ?? responseDate).timeIntervalSince(modified)
+        return .seconds(min(max(0, age / 10), 86_400))
+    }
+
+    /// RFC 9110 section 15.1, and what is said to be cacheable.
+    func isHeuristicallyCacheable(_ control: CacheControl) -> Bool {
+        [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501].contains(status) || control.contains("public")
+    }
+
+    private var date: Date? { headers["Date"].flatMap(HTTPDate.parse) }
+    var modified: Date? { headers["Last-Modified"].flatMap(HTTPDate.parse) }
+
+    // MARK: Validation
+
+    /// Returns the lines that ask whether it is still valid; `nil` without a validator (RFC 9111 section 4.3.1).
+    var conditions: HTTPHeaders? {
+        let lines: HTTPHeaders = ["If-None-Match": headers["ETag"], "If-Modified-Since": headers["Last-Modified"]]
+        return lines.isEmpty ? nil : lines
+    }
+
+    /// Returns this response with the lines of a 304, or of a response to `HEAD`; `nil` if that is of another version (RFC 9111
+    /// sections 3.2, 4.3.4 and 4.3.5).
+    func updated(by lines: HTTPHeaders, requestDate: Date, responseDate: Date) -> StoredResponse? {
+        if let tag = lines["ETag"], tag.hasPrefix("\""), tag != headers["ETag"] { return nil }
+        var updated = self
+        let kept: Set = ["content-length", "content-encoding", "content-range", "content-type"]
+        let new = HTTPHeaders(lines.storable.filter { !kept.contains($0.name.lowercased()) })
+        updated.headers = headers.merging(new)
+        // The age is that of the new message.
+        if new["Age"] == nil { updated.headers.remove("Age") }
+        if lines["Date"] == nil { updated.headers.remove("Date") }
+        (updated.requestDate, updated.responseDate) = (requestDate, responseDate)
+        return updated
+    }
+
+    /// Returns whether a response to `HEAD` is one of this representation (RFC 9111 section 4.3.5).
+    func isSameRepresentation(as lines: HTTPHeaders) -> Bool {
+        ["ETag", "Last-Modified", "Content-Length"].allSatisfy { lines[$0] == nil || lines[$0] == headers[$0] }
+    }
+
+    /// Returns whether the request's own conditions say that its sender has this response (RFC 9110 section 13.2.2).
+    func isNotModified(for request: HTTPRequest) -> Bool {
+        guard status == 200 else { return false }
+        let tags = request.headers.listElements(of: "If-None-Match").map { String(decoding: $0, as: UTF8.self) }
+        guard tags.isEmpty else {
+            guard let tag = headers["ETag"] else { return false }
+            return tags.contains { $0 == "*" || $0.withoutWeakMark == tag.withoutWeakMark }
+        }
+        guard let since = request.headers["If-Modified-Since"].flatMap(HTTPDate.parse) else { return false }
+        return (modified ?? date ?? responseDate) <= since
+    }
+}
+
+extension String {
+    /// RFC 9110 section 8.8.3.2.
+    fileprivate var withoutWeakMark: Substring { hasPrefix("W/") ? dropFirst(2) : self[...] }
+}
+
+extension HTTPHeaders {
+    /// Without what RFC 9111 section 3.1 excludes: lines of a connection, and those that `no-cache` or `Connection` names.
+    var storable: HTTPHeaders {
+        let named = listElements(of: "Connection").map { String(decoding: $0, as: UTF8.self) }
+        let excluded = Self.ofConnection + named + (CacheControl(self).names(in: "no-cache") ?? [])
+        return HTTPHeaders(filter { field in !excluded.contains(where: field.isNamed) })
+    }
+
+    private static let ofConnection = [
+        "Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authentication-Info", "Proxy-Authorization",
+        "Proxy-Connection", "TE", "Trailer", "Transfer-Encoding", "Upgrade",
+    ]
+}

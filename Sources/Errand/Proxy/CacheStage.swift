@@ -1,0 +1,338 @@
+import Foundation
+
+/// What the cache does for one load: before its exchange and after it.
+///
+/// A class whose steps are not inlined, as ``LoadRunner`` is.
+final class CacheStage {
+    /// What to do with a request.
+    enum Step {
+        case use(APIResponse)
+        /// With the conditions of a stored response, if there is one.
+        case send(HTTPRequest, CacheMiss?)
+    }
+
+    private let use: CacheUse
+    private let id: RequestID
+    private let cookies: CookieJar?
+    private let statuses: Set<Int>
+    private let proxy: APIProxy
+    private let trace: LoadTrace?
+    private let folder: CacheFolder?
+    /// That of the last lookup.
+    private var request: HTTPRequest?
+    private var keyRequest: HTTPRequest?
+    private var key: CacheKey?
+    private var requestDate: Date
+    /// Confirmed by a 304.
+    private var validated: CacheEntry?
+    private var orOnError: CacheEntry?
+    private var orOffline: CacheEntry?
+    /// What is stored when the load has succeeded.
+    private var pending: APIResponse?
+    private(set) var used: CacheEntry?
+    /// Whether what was used is to be validated by another load.
+    private(set) var isStale = false
+    private var isBypassed = false
+
+    init<Value>(_ use: CacheUse, of call: Call<Value>, in proxy: APIProxy) {
+        (self.use, self.proxy) = (use, proxy)
+        (id, cookies, trace, statuses) = (call.id, call.cookies, call.trace, call.options.acceptedStatuses)
+        folder = use.cache.session(use.session)
+        requestDate = proxy.clock.date
+    }
+
+    // MARK: Before the exchange
+
+    /// Returns what to do with a request; `keyRequest` is the one without adapters, for the rules of an app.
+    @inline(never) func step(
+        for request: HTTPRequest,
+        keyRequest: HTTPRequest? = nil
+    ) throws(APIError) -> Step {
+        let keyRequest = keyRequest ?? request
+        (self.request, self.keyRequest, requestDate) = (request, keyRequest, proxy.clock.date)
+        (validated, orOnError, orOffline, used) = (nil, nil, nil, nil)
+        guard let entries = try entries(for: keyRequest) else {
+            return use.policy == .onlyIfCached ? .use(gatewayTimeout(request)) : .send(request, nil)
+        }
+        let stored = isBypassed ? [] : entries.map(\.stored)
+        let decision = use.policy.decision(
+            for: selecting(keyRequest, stored),
+            stored,
+            at: requestDate,
+            usesHeuristics: use.cache.usesHeuristics
+        )
+        switch decision {
+        case .fail: return .use(gatewayTimeout(request))
+        case .use(let index, let age, let isStale):
+            guard let response = try response(of: entries[index], to: request, .cache, age: age) else {
+                return .send(request, .unreadable)
+            }
+            (used, self.isStale) = (entries[index], isStale)
+            return .use(response)
+        case .send(let miss, let validatedIndex, let errorIndex, let offlineIndex):
+            (orOnError, orOffline) = (errorIndex.map { entries[$0] }, offlineIndex.map { entries[$0] })
+            guard let validatedIndex, let conditions = entries[validatedIndex].stored.conditions else {
+                return .send(request, miss)
+            }
+            validated = entries[validatedIndex]
+            return .send(request.validating(conditions), miss)
+        }
+    }
+
+    /// RFC 9111 section 5.2.1.7.
+    private func gatewayTimeout(_ request: HTTPRequest) -> APIResponse {
+        APIResponse(HTTPResponse(status: 504), to: id, url: request.url, redirects: [], duration: .zero)
+    }
+
+    /// `nil` for a request that the cache has nothing to do with.
+    private func entries(for request: HTTPRequest) throws(APIError) -> [CacheEntry]? {
+        guard use.policy != .none else { return nil }
+        guard !use.policy.isRule else {
+            guard let key = CacheKey(request, by: use.policy) else {
+                let reason = "the cachePolicy needs a body that is in memory, without parts, and no longer than 1 MiB"
+                throw APIError(.invalidRequest, reason: reason)
+            }
+            self.key = key
+            return folder?.entries(key)
+        }
+        key = CacheKey(request.url)
+        guard [.get, .head].contains(request.method) else { return nil }
+        guard let folder else { return nil }
+        let whole = folder.entries(CacheKey(request.url))
+        return request.headers["Range"] == nil ? whole : whole + folder.entries(CacheKey(request.url, part: true))
+    }
+
+    /// With the cookies that it will be sent with, if a stored response varies by them.
+    private func selecting(_ request: HTTPRequest, _ stored: [StoredResponse]) -> HTTPRequest {
+        let variesByCookie = stored.contains { $0.selection.lines.contains { $0.name == "cookie" } }
+        return variesByCookie ? withCookies(request) : request
+    }
+
+    private func withCookies(_ request: HTTPRequest) -> HTTPRequest {
+        guard request.headers["Cookie"] == nil, let cookie = cookies?.header(for: request.url, at: requestDate) else {
+            return request
+        }
+        var request = request
+        request.headers["Cookie"] = cookie
+        return request
+    }
+
+    // MARK: A stored response
+
+    /// `nil` for a body that is damaged, which is removed.
+    private func response(
+        of entry: CacheEntry,
+        to request: HTTPRequest,
+        _ source: APIResponse.Source,
+        age: Duration
+    ) throws(APIError) -> APIResponse? {
+        var response = HTTPResponse(status: entry.stored.status, headers: entry.stored.headers)
+        if !use.policy.isRule { response.headers["Age"] = String(age.components.seconds) }
+        var file: CacheBodyFile?
+        guard request.destination != .memory || entry.stored.bodyLength <= request.limits.bodyBytes else { return nil }
+        if !use.policy.isRule, entry.stored.isNotModified(for: request) {
+            response.status = 304
+        } else if request.method != .head {
+            if case .file(let stored) = entry.body, request.destination != .memory { file = stored }
+            if file == nil {
+                guard let body = entry.body.data() else {
+                    folder?.removeDamaged(entry)
+                    return nil
+                }
+                response.body = body
+            }
+            if !use.policy.isRule { setPart(of: entry, to: request, &response, &file) }
+        }
+        folder?.didUse(entry)
+        let url = entry.stored.url
+        guard request.destination != .memory else {
+            return APIResponse(response, to: id, url: url, redirects: [], duration: .zero).from(source, age: age)
+        }
+        let exchange = Exchange(request, id: id, cookies: nil, proxy: proxy, trace: nil)
+        guard let answer = try exchange.stored(response, file, url: url, accepting: statuses) else {
+            folder?.removeDamaged(entry)
+            return nil
+        }
+        return answer.from(source, age: age)
+    }
+
+    private func setPart(
+        of entry: CacheEntry,
+        to request: HTTPRequest,
+        _ response: inout HTTPResponse,
+        _ file: inout CacheBodyFile?
+    ) {
+        guard let stored = entry.stored.storedRange, let part = request.headers["Range"].flatMap(entry.stored.part)
+        else { return }
+        guard let body = file == nil ? response.body : entry.body.data() else { return }
+        file = nil
+        response.body = Data(body.dropFirst(Int(part.first - stored.first)).prefix(Int(part.last - part.first + 1)))
+        response.status = 206
+        response.headers["Content-Range"] = part.contentRange
+        response.headers["Content-Length"] = String(response.body.count)
+    }
+
+    @inline(never) func didUse(_ response: APIResponse) {
+        trace?.emit(used == nil ? .missedCache(.absent) : .respondedFromCache(response))
+    }
+
+    func didMiss(_ miss: CacheMiss?) { if let miss { trace?.emit(.missedCache(miss)) } }
+
+    /// The next lookup finds nothing, because what was used is of no use to the app.
+    func bypass() {
+        if let used { folder?.remove(used) }
+        isBypassed = true
+    }
+
+    /// Returns whether the load is to be sent again because a stored response cannot be decoded, for example after an update of
+    /// the app.
+    @inline(never) func bypass(after error: APIError) -> Bool {
+        guard used != nil, !isBypassed, error.type == .decoding else { return false }
+        bypass()
+        return true
+    }
+
+    /// What may be used although it is stale; of the app's own rules, whatever its age.
+    @inline(never) func staleResponse(isOffline: Bool = true) throws(APIError) -> APIResponse? {
+        guard let entry = isOffline ? orOffline : orOnError, let request, use.usesStale else { return nil }
+        let age = max(.zero, Duration.seconds(proxy.clock.date.timeIntervalSince(entry.stored.responseDate)))
+        guard let response = try response(of: entry, to: request, .cache, age: age) else { return nil }
+        used = entry
+        return response
+    }
+
+    // MARK: After the exchange
+
+    /// Returns the response of the load; `nil` if it must be sent again, without conditions.
+    @inline(never) func receive(_ response: APIResponse) throws(APIError) -> APIResponse? {
+        pending = nil
+        guard let request else { return response }
+        let date = proxy.clock.date
+        invalidate(after: request, response)
+        if [500, 502, 503, 504].contains(response.status), !use.policy.isRule,
+            let stale = try staleResponse(isOffline: false)
+        {
+            didUse(stale)
+            return stale
+        }
+        if response.status == 304, let entry = validated, let folder {
+            guard
+                let updated = entry.stored.updated(by: response.headers, requestDate: requestDate, responseDate: date),
+                let stored = try self.response(
+                    of: CacheEntry(stored: updated, body: entry.body, name: entry.name, key: entry.key),
+                    to: request,
+                    .validated,
+                    age: updated.age(at: date) ?? .zero
+                )
+            else {
+                isBypassed = true
+                return nil
+            }
+            use.cache.update(entry, to: updated, in: folder)
+            used = entry
+            didUse(stored)
+            return stored
+        }
+        if request.method == .head, use.policy != .none, !use.policy.isRule { update(request, response, date) }
+        // Nothing of the address before a redirect says that it may be stored.
+        if response.redirects.isEmpty || use.policy.isRule { pending = response }
+        return response
+    }
+
+    /// RFC 9111 section 4.3.5.
+    private func update(_ request: HTTPRequest, _ response: APIResponse, _ date: Date) {
+        guard response.status == 200, let folder else { return }
+        for entry in folder.entries(CacheKey(request.url)) where entry.stored.selection.matches(request, language: nil)
+        {
+            let updated = entry.stored.updated(by: response.headers, requestDate: requestDate, responseDate: date)
+            if let updated, entry.stored.isSameRepresentation(as: response.headers) {
+                use.cache.update(entry, to: updated, in: folder)
+            } else {
+                folder.remove(entry)
+            }
+        }
+    }
+
+    /// RFC 9111 section 4.4: what a request may have changed is not used any more.
+    private func invalidate(after request: HTTPRequest, _ response: APIResponse) {
+        guard request.method != .get, ![.head, .options, HTTPMethod(rawValue: "TRACE")].contains(request.method),
+            (200..<400).contains(response.status), let folder
+        else { return }
+        let named = ["Location", "Content-Location"].compactMap { response.headers[$0] }.compactMap {
+            URLReference($0.utf8)?.resolved(against: response.url)
+        }
+        for url in [request.url, response.url] + named where url.hasSameOrigin(as: request.url) {
+            folder.remove(CacheKey(url))
+            folder.remove(CacheKey(url, part: true))
+        }
+    }
+
+    /// Returns a stored response for an exchange without a response (RFC 5861 section 4).
+    @inline(never) func response(after error: APIError) throws(APIError) -> APIResponse? {
+        guard !use.policy.isRule, error.isOfUnreachableServer else { return nil }
+        return try staleResponse()
+    }
+
+    /// For a service whose responses are stored as its adapters have made them.
+    func didAdapt(_ response: APIResponse) {
+        if use.storesAdapted, pending != nil { pending = response }
+    }
+
+    /// Removes what was used or stored, for a response that the app refuses.
+    var forget: (@Sendable () -> Void)? {
+        guard let folder, let key else { return nil }
+        return { folder.remove(key) }
+    }
+
+    func end<Value>(with loaded: LoadedValue<Value>) -> LoadedValue<Value> {
+        let isStored = pending != nil || used != nil
+        end(with: nil)
+        guard isStored, use.policy != .none else { return loaded }
+        var loaded = loaded
+        loaded.forget = forget
+        return loaded
+    }
+
+    /// Stores what was received when the load has succeeded, or failed for a reason that a stored response may repeat.
+    @inline(never) func end(with error: APIError?) {
+        guard let response = exchange(&pending, with: nil), let folder, let request, let keyRequest,
+            let key
+        else { return }
+        if let error, use.policy.isRule || ![.http, .server].contains(error.type) { return }
+        // Most of what is not stored says so.
+        guard use.policy.isRule || CacheControl(response.headers).mayBeStored else { return }
+        let stored = StoredResponse(
+            response,
+            to: withCookies(keyRequest),
+            requestDate: requestDate,
+            responseDate: proxy.clock.date
+        )
+        guard var stored else { return }
+        guard use.policy.isRule || stored.isStorable(for: request, usesHeuristics: use.cache.usesHeuristics) else {
+            return
+        }
+        stored.isAdapted = use.storesAdapted
+        if let file = response.file, let size = (try? file.resourceValues(forKeys: [.fileSizeKey]))?.fileSize {
+            stored.bodyLength = Int64(size)
+        }
+        let content = response.file.map { CacheContent.file($0) } ?? .data(response.body)
+        let partKey = response.status == 206 && !use.policy.isRule ? CacheKey(request.url, part: true) : key
+        use.cache.store(stored, content, partKey, in: folder)
+    }
+}
+
+extension HTTPRequest {
+    /// Its own conditions are compared with the response.
+    fileprivate func validating(_ conditions: HTTPHeaders) -> HTTPRequest {
+        var request = self
+        request.headers.remove("If-None-Match")
+        request.headers.remove("If-Modified-Since")
+        for line in conditions { request.headers.append(line) }
+        return request
+    }
+}
+
+extension APIError {
+    /// There is no response, and another try may have one.
+    var isOfUnreachableServer: Bool { response == nil && [.noNetwork, .timeout, .transport].contains(type) }
+}

@@ -1,0 +1,40 @@
+/// A fast checksum against accidents: not against whoever chooses the bytes.
+struct Checksum {
+    private(set) var value: UInt64
+
+    init(seed: UInt64 = 0) { value = seed &* 0x9E37_79B9_7F4A_7C15 ^ 0xD6E8_FEB8_6659_FD93 }
+
+    /// The length of all calls but the last one is a multiple of 8.
+    mutating func add(_ bytes: UnsafeRawBufferPointer) {
+        let end = bytes.count & ~7
+        for offset in stride(from: 0, to: end, by: 8) {
+            mix(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
+        }
+        guard end < bytes.count else { return }
+        // The length, so that zeros at the end count.
+        mix(bytes[end...].reduce(UInt64(bytes.count - end)) { $0 << 8 | UInt64($1) })
+    }
+
+    private mutating func mix(_ word: UInt64) {
+        value = (value ^ word) &* 0x9FB2_1C65_1E98_DF25
+        value ^= value >> 32
+    }
+
+    /// Returns 32 digits, for the name of a file; two texts may have the same.
+    static func name(of bytes: [UInt8]) -> String {
+        let values = bytes.withUnsafeBytes { bytes in
+            [UInt64(1), 2].map { seed in
+                var checksum = Checksum(seed: seed)
+                checksum.add(bytes)
+                return checksum.value
+            }
+        }
+        let digits = Array("0123456789abcdef".utf8)
+        return String(unsafeUninitializedCapacity: 32) { buffer in
+            for index in 0..<32 {
+                buffer[index] = digits[Int(values[index / 16] >> UInt64(index % 16 * 4) & 15)]
+            }
+            return 32
+        }
+    }
+}

@@ -1,0 +1,186 @@
+import ErrandTesting
+import FixtureServer
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Errand
+@testable import ErrandTestSupport
+
+@MainActor @Suite("Lists with a cache", .limitedConcurrency, .hangLimit, .timeLimit(.minutes(10)))
+struct CacheListTests {
+    /// A list of texts, such as `1b` in the second version of the first page.
+    final class TextList: PageAPIRequest<[String]>, APIManager {
+        let path = "/list"
+        let method = HTTPMethod.get
+        var ownService: APIService?
+        var policy = CachePolicy.http
+        override var service: APIService? { ownService }
+        override var options: APIRequestOptions { APIRequestOptions(cachePolicy: policy) }
+        override var strategy: any PageStrategy { .pageNumber(size: 1) }
+    }
+
+    /// Three pages, whose version a test changes.
+    private final class Backend: Sendable {
+        let version = Lock("a")
+        let fails = Lock(false)
+
+        func response(to request: RecordedRequest) -> Response {
+            guard !fails.withLock({ $0 }) else { return .status(500) }
+            let page = request.queryValue("page").flatMap(Int.init) ?? 1
+            let items = page > 3 ? [] : ["\(page)\(version.withLock { $0 })"]
+            return .json(items, headers: ["Cache-Control": "max-age=600"])
+        }
+    }
+
+    private let backend: Backend
+    private let scene: CacheRuleScene
+    private let screen = Screen()
+
+    init() throws {
+        let backend = Backend()
+        self.backend = backend
+        scene = try CacheRuleScene { request, _ in backend.response(to: request) }
+    }
+
+    private nonisolated static let policies: [CachePolicy] = [.http, .elseLoad, .time(.seconds(600)), .version(1)]
+
+    private func list(_ policy: CachePolicy) -> TextList {
+        let list = TextList(delegate: screen, proxy: scene.proxy)
+        (list.ownService, list.policy) = (scene.service, policy)
+        return list
+    }
+
+    /// Loads the first page, and then as many further pages as make this many.
+    private func load(_ count: Int, of list: TextList) async {
+        list.loadData()
+        #expect(await screen.ending() == .success)
+        await loadNextPages(count - 1, of: list)
+    }
+
+    private func loadNextPages(_ count: Int, of list: TextList) async {
+        for _ in 0..<count {
+            #expect(list.loadNextPage() != nil)
+            #expect(await screen.ending() == .success)
+        }
+    }
+
+    private func change(to version: String) { backend.version.withLock { $0 = version } }
+
+    @Test(arguments: policies) func `Each page is an entry of its own`(_ policy: CachePolicy) async {
+        let first = list(policy)
+        await load(3, of: first)
+        #expect(first.items == ["1a", "2a", "3a"])
+        #expect(scene.sent == 3)
+        change(to: "b")
+        let second = list(policy)
+        await load(3, of: second)
+        #expect(second.items == ["1a", "2a", "3a"])
+        #expect(second.rawResponse?.source == .cache)
+        #expect(scene.sent == 3)
+        #expect(scene.violations == [])
+    }
+
+    @Test(arguments: policies) func `A reload and the pages after it come from the network`(_ policy: CachePolicy) async
+    {
+        let list = list(policy)
+        await load(2, of: list)
+        change(to: "b")
+        list.reload()
+        #expect(await screen.ending() == .success)
+        await loadNextPages(2, of: list)
+        #expect(list.items == ["1b", "2b", "3b"])
+        #expect(list.rawResponse?.source == .network)
+        #expect(scene.sent == 5)
+        list.loadData()
+        #expect(await screen.ending() == .success)
+        await loadNextPages(1, of: list)
+        #expect(list.items == ["1b", "2b"], "what a reload has received is stored")
+        #expect(scene.sent == 5)
+        #expect(scene.violations == [])
+    }
+
+    @Test(arguments: policies) func `The first reload of a list comes from the network too`(_ policy: CachePolicy) async
+    {
+        let first = list(policy)
+        await load(1, of: first)
+        change(to: "b")
+        let second = list(policy)
+        second.reload()
+        #expect(await screen.ending() == .success)
+        #expect(second.items == ["1b"])
+        withExtendedLifetime(first) {}
+    }
+
+    @Test(arguments: policies) func `All pages that are loaded again come from the network`(_ policy: CachePolicy) async
+    {
+        let list = list(policy)
+        await load(3, of: list)
+        change(to: "b")
+        list.refreshAll()
+        #expect(await screen.endings(3) == [.success, .success, .success])
+        #expect(list.items == ["1b", "2b", "3b"])
+        #expect(scene.sent == 6)
+        #expect(scene.violations == [])
+    }
+
+    @Test(arguments: policies) func `A reload that cannot be sent keeps the items`(_ policy: CachePolicy) async {
+        let list = list(policy)
+        await load(2, of: list)
+        scene.server.stop()
+        list.reload()
+        #expect(await screen.ending() == .failure(.transport))
+        #expect(list.items == ["1a", "2a"])
+        #expect(list.refreshState.error?.type == .transport)
+        list.refreshAll()
+        #expect(await screen.ending() == .failure(.transport))
+        #expect(list.items == ["1a", "2a"])
+        #expect(scene.violations == [])
+    }
+
+    @Test(arguments: policies) func `A reload that fails keeps the items`(_ policy: CachePolicy) async {
+        let list = list(policy)
+        await load(2, of: list)
+        backend.fails.withLock { $0 = true }
+        list.reload()
+        #expect(await screen.ending() == .failure(.http))
+        #expect(list.items == ["1a", "2a"])
+        backend.fails.withLock { $0 = false }
+        change(to: "b")
+        #expect(list.retry() != nil)
+        #expect(await screen.ending() == .success)
+        #expect(list.items == ["1b"], "what is tried again is a reload")
+    }
+
+    @Test(arguments: policies) func `A list without items shows what is stored if there is no network`(
+        _ policy: CachePolicy
+    ) async {
+        let first = list(policy)
+        await load(2, of: first)
+        scene.server.stop()
+        let second = list(policy)
+        second.reload()
+        #expect(await screen.ending() == .success)
+        #expect(second.items == ["1a"])
+        #expect(second.rawResponse?.source == .cache)
+        withExtendedLifetime(first) {}
+    }
+
+    @Test func `Lists with other parameters have other entries`() async {
+        let list = list(.elseLoad)
+        list.loadData(params: ["text": "pen"])
+        #expect(await screen.ending() == .success)
+        change(to: "b")
+        list.loadData(params: ["text": "ink"])
+        #expect(await screen.ending() == .success)
+        #expect(list.items == ["1b"])
+        await loadNextPages(1, of: list)
+        list.loadData(params: ["text": "pen"])
+        #expect(await screen.ending() == .success)
+        #expect(list.items == ["1a"])
+        #expect(scene.sent == 3)
+        await loadNextPages(1, of: list)
+        #expect(list.items == ["1a", "2b"], "the second page of the pens was not stored")
+        #expect(scene.server.requests.last?.queryValue("text") == "pen")
+    }
+}

@@ -1,0 +1,507 @@
+import ErrandTesting
+import FixtureServer
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Errand
+@testable import ErrandTestSupport
+
+/// A server on a socket, and a proxy with a cache in a folder of its own.
+@MainActor final class CacheRuleScene {
+    let clock = ManualClock()
+    let events = EventRecorder()
+    let server: FixtureServer
+    let folder: TemporaryFolder
+    let cache: APICache
+    let proxy: APIProxy
+    var service: APIService
+
+    /// `respond` receives the number of the request, from 1.
+    init(
+        limits: QueueLimits = QueueLimits(),
+        reachability: Reachability = Reachability(status: .unknown),
+        cookies: CookieJar = CookieJar(trustworthyLoopback: true),
+        _ respond: @escaping @Sendable (RecordedRequest, Int) -> Response = { CacheRuleScene.version($1) }
+    ) throws {
+        let counter = Counter()
+        server = try FixtureServer.start { respond($0, counter.next()) }
+        folder = try TemporaryFolder()
+        cache = APICache(folder: folder.url.appending(path: "cache"))
+        service = APIService(baseURL: server.baseURL)
+        (service.envelope, service.failureReader, service.retryPolicy) = (nil, nil, .never)
+        proxy = APIProxy(
+            service: service,
+            cookies: cookies,
+            queueLimits: limits,
+            reachability: reachability,
+            clock: clock,
+            monitors: [events],
+            cache: cache
+        )
+    }
+
+    /// A response that is fresh for a minute, unless the lines say something else.
+    nonisolated static func version(
+        _ number: Int,
+        _ control: String? = "max-age=60",
+        _ headers: HeaderLines = [:]
+    ) -> Response {
+        let lines = control.map { HeaderLines([HeaderLine("Cache-Control", $0)]) } ?? [:]
+        return .text("v\(number)", headers: lines + headers)
+    }
+
+    func request(
+        _ policy: CachePolicy = .http,
+        _ path: String = "/goods",
+        method: HTTPMethod = .get,
+        params: APIParams? = nil,
+        headers: HTTPHeaders = [:],
+        delegate: (any APIManagerCallbackDelegate)? = nil,
+        options change: (inout APIRequestOptions) -> Void = { _ in }
+    ) -> APIRequest<String> {
+        var options = APIRequestOptions(cachePolicy: policy)
+        change(&options)
+        return APIRequest(
+            path,
+            method: method,
+            params: params,
+            headers: headers,
+            service: service,
+            options: options,
+            delegate: delegate,
+            proxy: proxy
+        )
+    }
+
+    /// Loads, and returns the text and where it comes from, such as `v1 cache`, or the error, such as `http 504`.
+    func load(
+        _ policy: CachePolicy = .http,
+        _ path: String = "/goods",
+        method: HTTPMethod = .get,
+        params: APIParams? = nil,
+        headers: HTTPHeaders = [:],
+        options change: (inout APIRequestOptions) -> Void = { _ in }
+    ) async -> String {
+        await outcome(
+            of: request(policy, path, method: method, params: params, headers: headers, options: change)
+        )
+    }
+
+    func outcome(of request: APIRequest<String>) async -> String {
+        do throws(APIError) {
+            let text = try await request.value()
+            return "\(text) \(request.rawResponse.map { "\($0.source)" } ?? "nowhere")"
+        } catch {
+            return ["\(error.type)", error.response.map { "\($0.status)" }].compactMap(\.self).joined(separator: " ")
+        }
+    }
+
+    /// The number of requests that the server has received.
+    var sent: Int { server.totalRequests }
+
+    /// Waits for what the cache does after it has responded.
+    func settle() async { await suspend(while: !proxy.activeRequests.isEmpty) }
+
+    /// What all events together violate.
+    var violations: [String] { events.violations }
+}
+
+/// A screen that records what is shown and the endings, in their order.
+@MainActor final class CacheScreen: APIManagerCallbackDelegate {
+    private(set) var log: [String] = []
+    private(set) var shown: [APIResponse] = []
+    private let screen = Screen()
+    var onShown: (@MainActor (BaseAPIRequest) -> Void)?
+
+    func managerCallAPI(_ request: BaseAPIRequest, didLoadCached response: APIResponse) {
+        #expect(request.isLoading, "shown after the ending")
+        log.append("shown \(response.text)")
+        shown.append(response)
+        onShown?(request)
+    }
+
+    func managerCallAPIDidSucceed(_ request: BaseAPIRequest) {
+        log.append("success \(request.rawResponse?.text ?? "-")")
+        screen.managerCallAPIDidSucceed(request)
+    }
+
+    func managerCallAPIDidFail(_ request: BaseAPIRequest, with error: APIError) {
+        log.append("failure \(error.type)")
+        screen.managerCallAPIDidFail(request, with: error)
+    }
+
+    func managerCallAPIDidCancel(_ request: BaseAPIRequest) {
+        log.append("cancelled")
+        screen.managerCallAPIDidCancel(request)
+    }
+
+    func ending() async -> Screen.Event? { await screen.ending() }
+}
+
+@MainActor @Suite("The cache policies over sockets", .limitedConcurrency, .hangLimit, .timeLimit(.minutes(10)))
+struct CacheRuleTests {
+    typealias Scene = CacheRuleScene
+
+    // MARK: HTTP
+
+    @Test func `A fresh response is used, and a stale one is validated or replaced`() async throws {
+        let scene = try Scene { request, number in
+            if number == 2, request.header("If-None-Match") == "\"a\"" {
+                return .status(304, headers: ["ETag": "\"a\"", "Cache-Control": "max-age=10"])
+            }
+            return Scene.version(number, "max-age=60", ["ETag": number == 1 ? "\"a\"" : "\"b\""])
+        }
+        #expect(await scene.load() == "v1 network")
+        scene.clock.advance(by: .seconds(59))
+        #expect(await scene.load() == "v1 cache")
+        scene.clock.advance(by: .seconds(1))
+        #expect(await scene.load() == "v1 validated")
+        scene.clock.advance(by: .seconds(9))
+        #expect(await scene.load() == "v1 cache")
+        scene.clock.advance(by: .seconds(1))
+        #expect(await scene.load() == "v3 network")
+        #expect(scene.server.requests.map { $0.header("If-None-Match") } == [nil, "\"a\"", "\"a\""])
+        #expect(await scene.load() == "v3 cache")
+        #expect(scene.violations == [])
+    }
+
+    @Test func `A 304 of another version is followed by a request without conditions`() async throws {
+        let scene = try Scene { request, number in
+            request.header("If-None-Match") == nil
+                ? Scene.version(number, "max-age=60", ["ETag": "\"a\""]) : .status(304, headers: ["ETag": "\"z\""])
+        }
+        #expect(await scene.load() == "v1 network")
+        scene.clock.advance(by: .seconds(61))
+        #expect(await scene.load() == "v3 network")
+        #expect(scene.sent == 3)
+        #expect(scene.violations == [])
+    }
+
+    @Test func `A request's own conditions are answered, by the cache or by the server`() async throws {
+        let scene = try Scene { request, number in
+            request.header("If-None-Match") == "\"a\""
+                ? .status(304, headers: ["ETag": "\"a\""]) : Scene.version(number, "max-age=60", ["ETag": "\"a\""])
+        }
+        #expect(await scene.load(headers: ["If-None-Match": "\"a\""]) == "http 304", "nothing is stored")
+        #expect(await scene.load() == "v2 network")
+        #expect(await scene.load(headers: ["If-None-Match": "\"a\""]) == "http 304")
+        #expect(await scene.load(headers: ["If-None-Match": "\"x\""]) == "v2 cache")
+        #expect(scene.sent == 2)
+        scene.clock.advance(by: .seconds(61))
+        #expect(await scene.load(headers: ["If-None-Match": "\"x\""]) == "v2 validated")
+        #expect(scene.server.requests.last?.headers.values("If-None-Match") == ["\"a\""])
+    }
+
+    @Test func `A part of a stored representation is used`() async throws {
+        let scene = try Scene { request, _ in
+            .representation(
+                of: .bytes(Array("0123456789".utf8)),
+                etag: "\"a\"",
+                headers: ["Content-Type": "text/plain", "Cache-Control": "max-age=60"],
+                to: request
+            )
+        }
+        #expect(await scene.load(headers: ["Range": "bytes=2-5"]) == "2345 network")
+        #expect(await scene.load(headers: ["Range": "bytes=3-4"]) == "34 cache")
+        #expect(await scene.load(headers: ["Range": "bytes=3-6"]) == "3456 network")
+        #expect(await scene.load() == "0123456789 network")
+        let request = scene.request(headers: ["Range": "bytes=-3"])
+        #expect(await scene.outcome(of: request) == "789 cache")
+        #expect(request.rawResponse?.status == 206)
+        #expect(request.rawResponse?.headers["Content-Range"] == "bytes 7-9/10")
+        #expect(request.rawResponse?.headers["Content-Length"] == "3")
+        #expect(await scene.load() == "0123456789 cache")
+        #expect(scene.sent == 3)
+    }
+
+    @Test func `A stored response answers HEAD, which updates or removes it`() async throws {
+        let scene = try Scene { request, number in
+            Scene.version(number, "max-age=60", ["ETag": number < 3 ? "\"a\"" : "\"b\""])
+        }
+        #expect(await scene.load() == "v1 network")
+        #expect(await scene.load(method: .head) == " cache")
+        scene.clock.advance(by: .seconds(61))
+        #expect(await scene.load(method: .head) == " network")
+        #expect(await scene.load() == "v1 cache", "it is fresh again")
+        scene.clock.advance(by: .seconds(61))
+        #expect(await scene.load(method: .head) == " network")
+        #expect(await scene.load() == "v4 network", "it was of another version")
+    }
+
+    @Test func `Responses are kept apart by the lines that they vary by`() async throws {
+        let scene = try Scene { request, number in
+            .text("\(request.header("X-A") ?? "-")\(number)", headers: ["Cache-Control": "max-age=60", "Vary": "X-A"])
+        }
+        #expect(await scene.load(headers: ["X-A": "a"]) == "a1 network")
+        #expect(await scene.load(headers: ["X-A": "b"]) == "b2 network")
+        #expect(await scene.load() == "-3 network")
+        #expect(await scene.load(headers: ["X-A": "a"]) == "a1 cache")
+        #expect(await scene.load(headers: ["X-A": "b"]) == "b2 cache")
+        #expect(await scene.load() == "-3 cache")
+        #expect(
+            scene.events.events.map(\.kind.step).filter { $0.hasPrefix("missed") } == [
+                "missed absent", "missed varies", "missed varies",
+            ]
+        )
+    }
+
+    @Test func `Nothing is read or stored by none`() async throws {
+        let scene = try Scene()
+        #expect(await scene.load(.none) == "v1 network")
+        #expect(await scene.load() == "v2 network")
+        #expect(await scene.load(.none) == "v3 network")
+        #expect(await scene.load() == "v2 cache")
+    }
+
+    @Test func `A reload asks the server, and its response is stored`() async throws {
+        let scene = try Scene { request, number in
+            request.header("If-None-Match") == "\"a\""
+                ? .status(304) : Scene.version(number, "max-age=60", ["ETag": number == 1 ? "\"a\"" : "\"b\""])
+        }
+        #expect(await scene.load() == "v1 network")
+        #expect(await scene.load(.reload) == "v1 validated")
+        #expect(await scene.load() == "v1 cache")
+        let other = try Scene()
+        #expect(await other.load() == "v1 network")
+        #expect(await other.load(.reload) == "v2 network")
+        #expect(await other.load() == "v2 cache")
+        #expect(other.violations == [])
+    }
+
+    @Test func `OnlyIfCached sends nothing`() async throws {
+        let scene = try Scene()
+        #expect(await scene.load(.onlyIfCached) == "http 504")
+        #expect(scene.sent == 0)
+        #expect(await scene.load() == "v1 network")
+        #expect(await scene.load(.onlyIfCached) == "v1 cache")
+        #expect(await scene.load(headers: ["Cache-Control": "only-if-cached"]) == "v1 cache")
+        #expect(await scene.load(.onlyIfCached, "/others") == "http 504")
+        scene.clock.advance(by: .seconds(61))
+        #expect(await scene.load(.onlyIfCached) == "http 504")
+        #expect(await scene.load(headers: ["Cache-Control": "only-if-cached"]) == "http 504")
+        #expect(await scene.load(.onlyIfCached, headers: ["Cache-Control": "max-stale"]) == "v1 cache")
+        #expect(scene.sent == 1)
+        #expect(scene.violations == [])
+    }
+
+    @Test func `OnlyIfCached sends no other method either`() async throws {
+        let scene = try Scene()
+        #expect(await scene.load(.onlyIfCached, method: .post) == "http 504")
+        #expect(scene.sent == 0)
+    }
+
+    @Test func `OnlyIfCached sends nothing where the folder cannot be used`() async throws {
+        let scene = try Scene()
+        try Data().write(to: scene.folder.url.appending(path: "cache"))
+        #expect(await scene.load(.onlyIfCached) == "http 504")
+        #expect(scene.sent == 0)
+    }
+
+    @Test func `OnlyIfCached sends nothing for a stored response that cannot be decoded`() async throws {
+        let scene = try Scene()
+        #expect(await scene.load() == "v1 network")
+        let numbers = APIRequest<[Int]>(
+            "/goods",
+            service: scene.service,
+            options: APIRequestOptions(cachePolicy: .onlyIfCached),
+            proxy: scene.proxy
+        )
+        #expect(await numbers.outcome() != nil)
+        #expect(scene.sent == 1)
+    }
+
+    // MARK: Rules
+
+    @Test func `ElseLoad uses a response of any age, whatever the server says`() async throws {
+        let scene = try Scene { Scene.version($1, "no-store, no-cache", ["Expires": "0", "Set-Cookie": "a=1"]) }
+        #expect(await scene.load(.elseLoad) == "v1 network")
+        scene.clock.advance(by: .seconds(1_000_000_000))
+        #expect(await scene.load(.elseLoad, headers: ["Cache-Control": "no-cache"]) == "v1 cache")
+        #expect(await scene.load(.elseLoad, params: ["page": 2]) == "v2 network")
+        #expect(await scene.load(.elseLoad, params: ["page": 2]) == "v2 cache")
+        #expect(await scene.load(.elseLoad, params: ["page": 1]) == "v3 network")
+        #expect(await scene.load() == "v4 network", "the rules of an app have responses of their own")
+        #expect(await scene.load(.elseLoad) == "v1 cache")
+        #expect(scene.violations == [])
+    }
+
+    @Test func `A rule's response varies by lines too`() async throws {
+        let scene = try Scene { Scene.version($1, nil, ["Vary": "X-A"]) }
+        #expect(await scene.load(.elseLoad, headers: ["X-A": "a"]) == "v1 network")
+        #expect(await scene.load(.elseLoad, headers: ["X-A": "b"]) == "v2 network")
+        #expect(await scene.load(.elseLoad, headers: ["X-A": "a"]) == "v1 cache")
+    }
+
+    @Test func `A rule's response to a range is not one of the whole`() async throws {
+        let scene = try Scene { request, _ in
+            .representation(of: .bytes(Array("0123456789".utf8)), headers: ["Content-Type": "text/plain"], to: request)
+        }
+        #expect(await scene.load(.elseLoad, headers: ["Range": "bytes=2-5"]) == "2345 network")
+        #expect(await scene.load(.elseLoad) == "0123456789 network")
+        #expect(await scene.load(.elseLoad, headers: ["Range": "bytes=0-1"]) == "01 network")
+    }
+
+    @Test func `A response is used for the time of the rule`() async throws {
+        let scene = try Scene { Scene.version($1, "no-store") }
+        #expect(await scene.load(.time(.seconds(60))) == "v1 network")
+        scene.clock.advance(by: .seconds(60))
+        #expect(await scene.load(.time(.seconds(60))) == "v1 cache")
+        scene.clock.advance(by: .seconds(1))
+        #expect(await scene.load(.time(.seconds(100))) == "v1 cache")
+        #expect(await scene.load(.time(.seconds(60))) == "v2 network")
+        #expect(await scene.load(.time(.seconds(1))) == "v2 cache")
+        #expect(scene.events.events.map(\.kind.step).contains("missed stale"))
+    }
+
+    @Test func `A response is used for its version alone`() async throws {
+        let scene = try Scene()
+        #expect(await scene.load(.version(1)) == "v1 network")
+        scene.clock.advance(by: .seconds(1_000_000))
+        #expect(await scene.load(.version(1)) == "v1 cache")
+        #expect(await scene.load(.version(2)) == "v2 network")
+        #expect(await scene.load(.version(2)) == "v2 cache")
+        #expect(await scene.load(.version(1)) == "v1 cache")
+        #expect(await scene.load(.elseLoad) == "v3 network")
+    }
+
+    @Test func `A fallback is used only where there is no response`() async throws {
+        let scene = try Scene { $1 == 3 ? .status(500) : Scene.version($1, "no-store") }
+        #expect(await scene.load(.fallback) == "v1 network")
+        #expect(await scene.load(.fallback) == "v2 network")
+        #expect(await scene.load(.fallback) == "http 500")
+        scene.server.stop()
+        scene.clock.advance(by: .seconds(5))
+        let request = scene.request(.fallback)
+        #expect(await scene.outcome(of: request) == "v2 cache")
+        #expect(request.rawResponse?.age == .seconds(5))
+        #expect(await scene.load(.fallback, "/others") == "transport")
+        #expect(scene.violations == [])
+    }
+
+    @Test func `A fallback follows all retries`() async throws {
+        let scene = try Scene { Scene.version($1, "no-store") }
+        #expect(await scene.load(.fallback) == "v1 network")
+        scene.server.stop()
+        scene.service.retryPolicy = RetryPolicy()
+        scene.service.retryPolicy.maxRetries = 2
+        scene.service.retryPolicy.waitsForConnectivity = false
+        let load = Task { await scene.load(.fallback) }
+        for _ in 0..<2 {
+            await scene.clock.waitForSleepers()
+            scene.clock.advance(by: .seconds(100))
+        }
+        #expect(await load.value == "v1 cache")
+        #expect(scene.events.events.count { $0.kind.step == "again" } == 2)
+        #expect(scene.violations == [])
+    }
+
+    @Test func `No fallback is used once the deadline of the load has passed`() async throws {
+        let gate = Gate()
+        defer { gate.open() }
+        let scene = try Scene { $1 == 1 ? Scene.version($1) : Scene.version($1).behind(gate) }
+        #expect(await scene.load(.fallback) == "v1 network")
+        let load = Task { await scene.load(.fallback) { $0.deadline = .seconds(5) } }
+        #expect(await scene.server.waitForTotalRequests(2))
+        await scene.clock.waitForSleepers()
+        scene.clock.advance(by: .seconds(5))
+        #expect(await load.value == "timeout")
+        #expect(scene.violations == [])
+    }
+
+    // MARK: First
+
+    @Test func `First shows what is stored, and ends once with the network`() async throws {
+        let scene = try Scene { Scene.version($1, "no-store") }
+        let screen = CacheScreen()
+        let request = scene.request(.first, delegate: screen)
+        request.loadData()
+        #expect(await screen.ending() == .success)
+        #expect(screen.log == ["success v1"])
+        #expect(request.cachedResponse == nil)
+        scene.clock.advance(by: .seconds(10))
+        request.loadData()
+        #expect(await screen.ending() == .success)
+        #expect(screen.log == ["success v1", "shown v1", "success v2"])
+        #expect(screen.shown.map(\.source) == [.cache])
+        #expect(screen.shown.map(\.age) == [.seconds(10)])
+        #expect(request.cachedResponse == "v1")
+        #expect(request.response == "v2")
+        #expect(request.rawResponse?.source == .network)
+        request.reset()
+        #expect(request.cachedResponse == nil)
+        #expect(scene.violations == [])
+    }
+
+    @Test func `First fails with the network after it has shown`() async throws {
+        let scene = try Scene { Scene.version($1, "no-store") }
+        #expect(await scene.load(.first) == "v1 network")
+        scene.server.stop()
+        let screen = CacheScreen()
+        let request = scene.request(.first, delegate: screen)
+        request.loadData()
+        #expect(await screen.ending() == .failure(.transport))
+        #expect(screen.log == ["shown v1", "failure transport"])
+        #expect(request.cachedResponse == "v1")
+        #expect(request.response == nil)
+        #expect(scene.violations == [])
+    }
+
+    @Test func `What the validator refuses is not shown`() async throws {
+        let scene = try Scene { Scene.version($1, "no-store") }
+        #expect(await scene.load(.first) == "v1 network")
+        let (screen, validator) = (CacheScreen(), ContentValidator { ($0 as? String) != "v1" })
+        let request = ValidatedRequest(delegate: screen, proxy: scene.proxy)
+        request.ownOptions.cachePolicy = .first
+        request.customService = scene.service
+        request.validator = validator
+        request.loadData()
+        #expect(await screen.ending() == .success)
+        #expect(screen.log == ["success v2"])
+        #expect(request.cachedResponse == nil)
+        withExtendedLifetime(validator) {}
+    }
+
+    @Test func `A load that is cancelled while it shows ends as cancelled`() async throws {
+        let gate = Gate()
+        let scene = try Scene {
+            $1 == 1 ? Scene.version($1) : Scene.version($1).behind(gate)
+        }
+        #expect(await scene.load(.first) == "v1 network")
+        let screen = CacheScreen()
+        screen.onShown = { $0.cancelAllRequests() }
+        let request = scene.request(.first, delegate: screen)
+        request.loadData()
+        #expect(await screen.ending() == .cancelled)
+        gate.open()
+        await sentinel(scene.proxy)
+        #expect(screen.log == ["shown v1", "cancelled"])
+        #expect(!request.isLoading)
+        #expect(scene.violations == [])
+    }
+}
+
+/// Accepts what a closure accepts.
+@MainActor final class ContentValidator: APIManagerValidator {
+    private let accepts: @MainActor (any Sendable) -> Bool
+
+    init(_ accepts: @escaping @MainActor (any Sendable) -> Bool) { self.accepts = accepts }
+
+    func request(_ request: BaseAPIRequest, accepts content: any Sendable, in response: APIResponse) -> Bool {
+        accepts(content)
+    }
+}
+
+/// A `GET` whose validator a test sets.
+final class ValidatedRequest: SampleRequest, APIManager {
+    typealias Response = String
+
+    required init(
+        delegate: (any APIManagerCallbackDelegate)? = nil,
+        paramSource: (any APIManagerParamSource)? = nil,
+        proxy: APIProxy?
+    ) {
+        super.init(delegate: delegate, paramSource: paramSource, proxy: proxy)
+        method = .get
+    }
+}
