@@ -8,8 +8,8 @@ public import Foundation
 /// ```
 ///
 /// A stored response belongs to a session: to the origin and the ``APIEnvironment`` of the service, and to the cookie jar, whose
-/// file names the account. No other session receives it. ``APIProxy/logout(from:)`` removes all of the session, and so does a
-/// request that signs in (``BaseAPIRequest/isLoginRequest``); after ``APIProxy/switchAccount(of:to:)`` those of the new jar are
+/// file names the account. No other session receives it. ``APIProxy/logout(from:)`` removes all that belongs to the jar, and
+/// so does a request that signs in (``BaseAPIRequest/isLoginRequest``); after ``APIProxy/switchAccount(of:to:)`` those of the new jar are
 /// used. Responses of a jar without a file are not found by the next process. An app that changes to another account's token in
 /// any other way must call ``APIProxy/logout(from:)`` first.
 ///
@@ -78,11 +78,7 @@ public final class APICache: Sendable {
     /// Removes all responses of all sessions.
     ///
     /// Returns when none is found any more; the files are removed afterwards, on another thread.
-    public func removeAll() {
-        let sessions = state.withLock { exchange(&$0.sessions, with: [:]) }
-        for session in sessions.values { session.end() }
-        for name in names(in: folder) where !name.hasPrefix(".") { setAside(name) }
-    }
+    public func removeAll() { endSessions { _ in true } }
 
     /// Calls the error hook of `owner`, which is not retained.
     func attach(to owner: any CookieJarOwner) {
@@ -118,10 +114,23 @@ public final class APICache: Sendable {
         }
     }
 
-    /// What is stored is found by no load that begins later.
-    func endSession(_ name: String) {
-        state.withLock { $0.sessions.removeValue(forKey: name) }?.end()
-        setAside(name)
+    /// What is stored with the cookies of a jar is found by no load that begins later.
+    func endSessions(of jar: CookieJar) { endSessions { $0.hasPrefix(jar.cacheName + "-") } }
+
+    private func endSessions(where isEnded: (String) -> Bool) {
+        close(where: isEnded)
+        for name in names(in: folder) where !name.hasPrefix(".") && isEnded(name) { setAside(name) }
+        // Those that have been opened meanwhile.
+        close(where: isEnded)
+    }
+
+    private func close(where isEnded: (String) -> Bool) {
+        let open = state.withLock(\.sessions)
+        for (name, session) in open where isEnded(name) {
+            session.end()
+            let removed = state.withLock { $0.sessions[name] === session ? $0.sessions.removeValue(forKey: name) : nil }
+            withExtendedLifetime(removed) {}
+        }
     }
 
     private func makeFolder() -> Bool {
@@ -144,8 +153,8 @@ public final class APICache: Sendable {
     }
 
     /// Returns what ends the reservation; `nil` while another load validates the same.
-    func reserve(_ url: String, in session: String) -> (@Sendable () -> Void)? {
-        let key = "\(session) \(url)"
+    func reserve(_ url: String, in session: CacheFolder?) -> (@Sendable () -> Void)? {
+        let key = "\(session?.name ?? "") \(url)"
         guard state.withLock({ $0.validating.insert(key).inserted }) else { return nil }
         return { [self] in state.withLock { _ = $0.validating.remove(key) } }
     }

@@ -32,9 +32,12 @@ struct CacheControl {
     /// Returns the names in a directive such as `no-cache="Set-Cookie"`; `nil` without one that applies to the whole message or
     /// to some names, and an empty array for the whole message.
     func names(in directive: String) -> [String]? {
-        guard let found = directives.first(where: { $0.name == directive }) else { return nil }
-        guard let value = found.value else { return [] }
-        return value.utf8.split(separator: UInt8(ascii: ",")).map { String(decoding: $0.trimmingBlanks, as: UTF8.self) }
+        let found = directives.filter { $0.name == directive }
+        guard !found.isEmpty else { return nil }
+        guard found.allSatisfy({ $0.value != nil }) else { return [] }
+        return found.flatMap { $0.value?.utf8.split(separator: UInt8(ascii: ",")) ?? [] }.map {
+            String(decoding: $0.trimmingBlanks, as: UTF8.self)
+        }
     }
 
     /// As in `Age` too; larger numbers than a century are one.

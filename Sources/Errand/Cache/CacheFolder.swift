@@ -29,6 +29,7 @@ final class CacheFolder: Sendable {
     ///
     /// The key names the file of a response, or the folder of those that vary.
     func entries(_ key: CacheKey) -> [CacheEntry] {
+        guard !hasEnded.load(ordering: .acquiring) else { return [] }
         let name = key.name
         switch file(name, for: key) {
         case .none: return []

@@ -13,10 +13,12 @@ struct CacheKey: Sendable {
         bytes = Array("\(part ? "PART" : "GET") \(url.absoluteString)".utf8)
     }
 
-    /// Of the app's own rules; `nil` for a body that is not in memory, or longer than 1 MiB.
+    /// Of the app's own rules, with the range of which the response is a part; `nil` for a body that is not in memory, or longer
+    /// than 1 MiB.
     init?(_ request: HTTPRequest, by policy: CachePolicy) {
         let version = if case .version(let number) = policy { " \(number)" } else { "" }
         var bytes = Array("rule\(version) \(request.method) \(request.url.absoluteString)\n".utf8)
+        if let range = request.headers["Range"] { bytes += Array("\(range)\n".utf8) }
         for piece in request.body.pieces {
             guard case .data(let data) = piece, bytes.count + data.count <= 1 << 20 else { return nil }
             bytes += data

@@ -37,7 +37,7 @@ public enum CachePolicy: Sendable, Hashable {
     /// Increase the number when the responses of an older version of the app are of no use.
     case version(Int)
     /// The network; a stored response of any age if the request fails with `noNetwork`, `timeout` or `transport` after all
-    /// retries, but not if a deadline passes.
+    /// retries, or if the deadline passes.
     case fallback
     /// Shows a stored response of any age at once, and then loads from the network; the load ends once, with that.
     ///
@@ -149,7 +149,8 @@ private struct HTTPCaching {
         let orOnError = mayBeStale && staleness.isWithin(errorLimit) ? index : nil
         // RFC 9111 section 4.2.4 sets no limit: as long as it was fresh.
         let orOffline = mayBeStale && staleness <= lifetime ? index : orOnError
-        if mustAsk { return send(.mustValidate, validated, orOnError, orOffline) }
+        if mustAsk { return send(.mustValidate, validated) }
+        if policy == .reload { return send(.mustValidate, validated, orOnError, orOffline) }
         if isFresh(age) { return .use(index: index, age: age) }
         if mayBeStale, staleness.isWithin(asked.maxStale) { return .use(index: index, age: age) }
         let isPatient = policy != .onlyIfCached && asked.seconds("max-age") == nil && !asked.contains("min-fresh")
@@ -173,9 +174,7 @@ private struct HTTPCaching {
         stored.explicitLifetime(control) ?? (usesHeuristics ? stored.heuristicLifetime(control) : .zero)
     }
 
-    private var mustAsk: Bool {
-        policy == .reload || asked.contains("no-cache") || control.names(in: "no-cache") == []
-    }
+    private var mustAsk: Bool { asked.contains("no-cache") || control.names(in: "no-cache") == [] }
 
     private func isFresh(_ age: Duration) -> Bool {
         let rest = lifetime - age

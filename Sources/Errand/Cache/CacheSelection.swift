@@ -47,12 +47,12 @@ extension HTTPHeaders {
     /// `nil` unless there is one with the greatest weight.
     fileprivate var preferredLanguage: Substring.UTF8View? {
         let weighted = listElements(of: "Accept-Language").map { element in
-            let parts = String(decoding: element, as: UTF8.self).split(separator: ";")
+            let parts = String(decoding: element.map(\.asciiLowercased), as: UTF8.self).split(separator: ";")
             let weight = parts.dropFirst().first { $0.trimmingPrefix(" ").hasPrefix("q=") }
             let quality = weight.map { Double($0.trimmingPrefix(" ").dropFirst(2)) ?? 0 } ?? 1
             return (language: parts.first?.utf8 ?? ""[...].utf8, quality: quality)
         }
-        guard let best = weighted.max(by: { $0.quality < $1.quality }) else { return nil }
+        guard let best = weighted.max(by: { $0.quality < $1.quality }), best.quality > 0 else { return nil }
         return weighted.filter { $0.quality == best.quality }.count == 1 ? best.language : nil
     }
 }

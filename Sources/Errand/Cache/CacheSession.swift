@@ -2,9 +2,11 @@ import Foundation
 
 /// The names of sessions, which are those of their folders.
 enum CacheSession {
-    /// Two sessions have the same name only if they have the same origin, environment and jar.
-    static func name(of service: APIService, _ jar: CookieJar) -> String {
-        "\(jar.cacheName)-\(service.login.cacheName)"
+    /// Two sessions have the same name only if they have the same origin, environment and jar, and both send its cookies.
+    ///
+    /// It begins with that of the jar, so that all sessions of one can be ended together.
+    static func name(of service: APIService, _ jar: CookieJar, sendsCookies: Bool) -> String {
+        "\(jar.cacheName)-\(service.login.cacheName)\(sendsCookies ? "" : "-plain")"
     }
 
     /// A jar in memory ends with its process.
@@ -19,20 +21,31 @@ enum CacheSession {
 
 /// How a load uses the cache of its proxy.
 struct CacheUse: Sendable {
+    /// What is stored has its key.
     let policy: CachePolicy
+    let cache: APICache
+    /// That of the session in which the load began; `nil` if it cannot be used.
+    let folder: CacheFolder?
+    /// Whether the load is one of a list that is loaded again.
+    var isReloading = false
     /// Whether a response may be used that only the lack of another one permits.
     var usesStale = true
-    let cache: APICache
-    /// When the load began: a later change of the account does not affect it.
-    let session: String
     /// The load fails where it would be sent.
     var failsWithoutNetwork = false
     var storesAdapted = false
     /// For ``CachePolicy/first``.
     var show: (@Sendable (any Sendable, APIResponse) -> Void)?
 
+    /// What decides.
+    var rule: CachePolicy { isReloading ? policy.reloading : policy }
+
+    /// Whether a load may end before it has a place in the queue.
+    func readsFirst(_ method: HTTPMethod) -> Bool {
+        rule.readsFirst && (policy.isRule || method == .get || method == .head)
+    }
+
     /// That of the load which validates what this one has used.
     var revalidating: CacheUse {
-        CacheUse(policy: .reload, cache: cache, session: session, storesAdapted: storesAdapted)
+        CacheUse(policy: .reload, cache: cache, folder: folder, usesStale: false, storesAdapted: storesAdapted)
     }
 }

@@ -51,6 +51,8 @@ extension StoredResponse {
     /// Whether it is one of the same part of the representation that the request asks for.
     func answers(_ request: HTTPRequest) -> Bool {
         guard request.headers["If-Match"] == nil, request.headers["If-Unmodified-Since"] == nil else { return false }
+        // It would have to be followed.
+        guard !request.mayFollow(status) else { return false }
         guard let range = request.headers["Range"] else { return status != 206 }
         guard request.method == .get, part(for: range) != nil else { return false }
         guard let validator = request.headers["If-Range"] else { return true }

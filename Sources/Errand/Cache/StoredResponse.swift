@@ -44,6 +44,8 @@ struct StoredResponse: Sendable {
         self.bodyLength = bodyLength
     }
 
+    var isSuccess: Bool { (200..<300).contains(status) }
+
     // MARK: Age and freshness
 
     /// RFC 9111 section 4.2.3; `nil` when the clock shows an earlier date than that of the response, so that it is not known.
@@ -95,7 +97,12 @@ struct StoredResponse: Sendable {
     /// Returns this response with the lines of a 304, or of a response to `HEAD`; `nil` if that is of another version (RFC 9111
     /// sections 3.2, 4.3.4 and 4.3.5).
     func updated(by lines: HTTPHeaders, requestDate: Date, responseDate: Date) -> StoredResponse? {
-        if let tag = lines["ETag"], tag.hasPrefix("\""), tag != headers["ETag"] { return nil }
+        if let tag = lines["ETag"] {
+            let own = headers["ETag"]
+            let isSame =
+                tag.hasPrefix("\"") ? own == tag : own.map { $0.withoutWeakMark == tag.withoutWeakMark } != false
+            guard isSame else { return nil }
+        }
         var updated = self
         let kept: Set = ["content-length", "content-encoding", "content-range", "content-type"]
         let new = HTTPHeaders(lines.storable.filter { !kept.contains($0.name.lowercased()) })

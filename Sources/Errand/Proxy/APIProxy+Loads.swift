@@ -67,7 +67,7 @@ extension APIProxy {
     /// Begins a load that validates the stale response which another one has used (RFC 5861 section 3).
     func revalidate<Value>(_ call: Call<Value>, _ url: URL) {
         guard let use = call.options.cache?.revalidating,
-            let release = use.cache.reserve(url.absoluteString, in: use.session)
+            let release = use.cache.reserve(url.absoluteString, in: use.folder)
         else { return }
         let (id, draft) = (RequestID.next(), call.draft)
         let trace = monitorList.trace(of: id, method: draft.method, path: draft.path, for: call.service)
@@ -96,6 +96,8 @@ extension APIProxy {
             }
         )
         trace?.begin()
+        // A logout that has ended that load may have been before this one was in the table.
+        if !loads.contains(call.id) { cancelRequest(id) }
         let revalidation = call.revalidating(as: id, use, trace: trace)
         start(id, in: revalidation.lane, trace: trace) { [self] slot in
             begin(revalidation)

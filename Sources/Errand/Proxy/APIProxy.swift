@@ -245,7 +245,7 @@ public final class APIProxy: Sendable {
     /// called for it. The cookies are cleared in memory and in their file, and a late response restores none of them. Loads that
     /// begin afterwards belong to the next session.
     ///
-    /// The stored responses of the session are removed from the ``cache``. Requests keep their responses; call ``BaseAPIRequest/reset()`` to remove them. If the service has no
+    /// What the ``cache`` has stored with these cookies is removed. Requests keep their responses; call ``BaseAPIRequest/reset()`` to remove them. If the service has no
     /// ``APIService/cookies``, the cookies of the proxy are cleared, which all services without their own jar share.
     ///
     /// Calls of ``send(_:progress:)`` belong to no session and continue. After all loads have ended, this blocks as
@@ -256,12 +256,11 @@ public final class APIProxy: Sendable {
         let service = APIService.forNewLoad(service, or: defaultService)
         let jar = jar(for: service)
         jar.clearInMemory()
-        let cachedSession = cache == nil ? nil : service.map { CacheSession.name(of: $0, jar) }
-        endSession(of: service, cachedSession: cachedSession)
+        endSession(of: service, jar)
         // Once more, for a load of the old session that was sent in between, and then on the disk, which may be slow.
         jar.clear()
         // Once more, for calls that began on other threads meanwhile, with the credentials that the app still has.
-        endSession(of: service, cachedSession: cachedSession)
+        endSession(of: service, jar)
         jar.clearInMemory()
     }
 
@@ -283,10 +282,10 @@ public final class APIProxy: Sendable {
     public func switchAccount(of service: APIService? = nil, to jar: CookieJar) -> CookieJar {
         // The disk may be slow, and calls that begin on other threads meanwhile are the old account's.
         cookies.flushAll()
-        let former = cachedSession(of: service)
         let old = switchCookies(to: jar)
         // A service with its own jar keeps it, although it has another account.
-        endSession(of: service, cachedSession: former == cachedSession(of: service) ? former : nil)
+        let own = APIService.forNewLoad(service, or: defaultService)?.cookies == nil ? nil : self.jar(for: service)
+        endSession(of: service, own)
         return old
     }
 
@@ -311,17 +310,6 @@ public final class APIProxy: Sendable {
     }
 }
 
-extension APIProxy {
-    func endCachedSession(of service: APIService?) {
-        if let session = cachedSession(of: service) { cache?.endSession(session) }
-    }
-
-    fileprivate func cachedSession(of service: APIService?) -> String? {
-        guard cache != nil, let service = APIService.forNewLoad(service, or: defaultService) else { return nil }
-        return CacheSession.name(of: service, jar(for: service))
-    }
-}
-
 extension APIProxy: CookieJarOwner {
     func jar(for service: APIService?) -> CookieJar {
         guard let service else { return cookies }
@@ -339,13 +327,13 @@ extension APIProxy: CookieJarOwner {
 
     /// Called after the cookies are those of the next session: a load that begins in between ends with this one.
     ///
-    /// What is stored of `cachedSession` is removed.
-    private func endSession(of service: APIService?, cachedSession: String?) {
+    /// What is stored with the cookies of `jar` is removed.
+    private func endSession(of service: APIService?, _ jar: CookieJar?) {
         guard let login = APIService.forNewLoad(service, or: defaultService)?.login else { return }
         // Before the new session: it would let those through that wait for a login, with the old one's credentials.
         cancel(loads.claimAll { $0.login === login })
         login.startNewSession()
-        if let cachedSession { cache?.endSession(cachedSession) }
+        if let jar { cache?.endSessions(of: jar) }
         // Those that have begun meanwhile.
         cancel(loads.claimAll { $0.login === login })
     }

@@ -33,11 +33,14 @@ final class CacheStage {
     /// Whether what was used is to be validated by another load.
     private(set) var isStale = false
     private var isBypassed = false
+    /// Whether it has made the last response itself.
+    private var isGenerated = false
+    private var hasMissed = false
 
     init<Value>(_ use: CacheUse, of call: Call<Value>, in proxy: APIProxy) {
         (self.use, self.proxy) = (use, proxy)
         (id, cookies, trace, statuses) = (call.id, call.cookies, call.trace, call.options.acceptedStatuses)
-        folder = use.cache.session(use.session)
+        folder = use.folder
         requestDate = proxy.clock.date
     }
 
@@ -48,15 +51,16 @@ final class CacheStage {
         for request: HTTPRequest,
         keyRequest: HTTPRequest? = nil
     ) throws(APIError) -> Step {
-        let keyRequest = keyRequest ?? request
+        // A cookie that the response sets is not one of the request.
+        let keyRequest = withCookies(keyRequest ?? request)
         (self.request, self.keyRequest, requestDate) = (request, keyRequest, proxy.clock.date)
-        (validated, orOnError, orOffline, used) = (nil, nil, nil, nil)
+        (validated, orOnError, orOffline, used, isGenerated) = (nil, nil, nil, nil, false)
         guard let entries = try entries(for: keyRequest) else {
             return use.policy == .onlyIfCached ? .use(gatewayTimeout(request)) : .send(request, nil)
         }
         let stored = isBypassed ? [] : entries.map(\.stored)
-        let decision = use.policy.decision(
-            for: selecting(keyRequest, stored),
+        let decision = use.rule.decision(
+            for: keyRequest,
             stored,
             at: requestDate,
             usesHeuristics: use.cache.usesHeuristics
@@ -81,7 +85,8 @@ final class CacheStage {
 
     /// RFC 9111 section 5.2.1.7.
     private func gatewayTimeout(_ request: HTTPRequest) -> APIResponse {
-        APIResponse(HTTPResponse(status: 504), to: id, url: request.url, redirects: [], duration: .zero)
+        isGenerated = true
+        return APIResponse(HTTPResponse(status: 504), to: id, url: request.url, redirects: [], duration: .zero)
     }
 
     /// `nil` for a request that the cache has nothing to do with.
@@ -100,12 +105,6 @@ final class CacheStage {
         guard let folder else { return nil }
         let whole = folder.entries(CacheKey(request.url))
         return request.headers["Range"] == nil ? whole : whole + folder.entries(CacheKey(request.url, part: true))
-    }
-
-    /// With the cookies that it will be sent with, if a stored response varies by them.
-    private func selecting(_ request: HTTPRequest, _ stored: [StoredResponse]) -> HTTPRequest {
-        let variesByCookie = stored.contains { $0.selection.lines.contains { $0.name == "cookie" } }
-        return variesByCookie ? withCookies(request) : request
     }
 
     private func withCookies(_ request: HTTPRequest) -> HTTPRequest {
@@ -133,7 +132,9 @@ final class CacheStage {
         if !use.policy.isRule, entry.stored.isNotModified(for: request) {
             response.status = 304
         } else if request.method != .head {
-            if case .file(let stored) = entry.body, request.destination != .memory { file = stored }
+            if case .file(let stored) = entry.body, request.destination != .memory, entry.stored.isSuccess {
+                file = stored
+            }
             if file == nil {
                 guard let body = entry.body.data() else {
                     folder?.removeDamaged(entry)
@@ -176,19 +177,30 @@ final class CacheStage {
         trace?.emit(used == nil ? .missedCache(.absent) : .respondedFromCache(response))
     }
 
-    func didMiss(_ miss: CacheMiss?) { if let miss { trace?.emit(.missedCache(miss)) } }
+    /// Emitted once, although a load that has queued looks again.
+    func didMiss(_ miss: CacheMiss?) {
+        guard let miss, !hasMissed else { return }
+        hasMissed = true
+        trace?.emit(.missedCache(miss))
+    }
 
-    /// The next lookup finds nothing, because what was used is of no use to the app.
-    func bypass() {
-        if let used { folder?.remove(used) }
+    /// Whether response adapters have had it, or must not have it.
+    var skipsAdapters: Bool { isGenerated || used?.stored.isAdapted == true }
+
+    /// What has been shown is not what the load ends with.
+    func didShow() { used = nil }
+
+    /// The next lookup finds nothing, because what was used is of no use to the load, and `isUseless` to any other.
+    func bypass(isUseless: Bool) {
+        if isUseless, let used { folder?.remove(used) }
         isBypassed = true
     }
 
     /// Returns whether the load is to be sent again because a stored response cannot be decoded, for example after an update of
     /// the app.
     @inline(never) func bypass(after error: APIError) -> Bool {
-        guard used != nil, !isBypassed, error.type == .decoding else { return false }
-        bypass()
+        guard used != nil, !isBypassed, error.type == .decoding, proxy.loads.contains(id) else { return false }
+        bypass(isUseless: true)
         return true
     }
 
@@ -242,8 +254,8 @@ final class CacheStage {
     /// RFC 9111 section 4.3.5.
     private func update(_ request: HTTPRequest, _ response: APIResponse, _ date: Date) {
         guard response.status == 200, let folder else { return }
-        for entry in folder.entries(CacheKey(request.url)) where entry.stored.selection.matches(request, language: nil)
-        {
+        for entry in folder.entries(CacheKey(request.url))
+        where entry.stored.selection.matches(keyRequest ?? request, language: nil) {
             let updated = entry.stored.updated(by: response.headers, requestDate: requestDate, responseDate: date)
             if let updated, entry.stored.isSameRepresentation(as: response.headers) {
                 use.cache.update(entry, to: updated, in: folder)
@@ -300,10 +312,10 @@ final class CacheStage {
         else { return }
         if let error, use.policy.isRule || ![.http, .server].contains(error.type) { return }
         // Most of what is not stored says so.
-        guard use.policy.isRule || CacheControl(response.headers).mayBeStored else { return }
+        guard use.policy.isRule ? response.status != 304 : CacheControl(response.headers).mayBeStored else { return }
         let stored = StoredResponse(
             response,
-            to: withCookies(keyRequest),
+            to: keyRequest,
             requestDate: requestDate,
             responseDate: proxy.clock.date
         )

@@ -101,7 +101,7 @@ final class Call<Value: Sendable>: Sendable {
     var isCoalescing: Bool { options.coalescesIdentical }
 
     /// Whether the load queues only when it is sent: it may share an exchange, which queues, or use a stored response.
-    var queuesLater: Bool { isCoalescing || options.cache?.policy.readsFirst == true }
+    var queuesLater: Bool { isCoalescing || options.cache?.readsFirst(draft.method) == true }
     var lane: QueueLane? { queuesLater ? nil : exchangeLane }
 
     /// `nil` for a login request, since the queued loads may wait for it.

@@ -18,7 +18,7 @@ final class LoadRunner<Value: Sendable> {
     /// `nil` without a cache.
     private var cache: CacheStage?
     /// Made for the lookup in the cache, and sent if the load had not to wait.
-    private var prepared: (request: HTTPRequest, step: CacheStage.Step)?
+    private var prepared: (request: HTTPRequest, step: CacheStage.Step, generation: Int)?
 
     /// What is known of the place in the queue, so that it is neither taken nor left twice.
     private enum Place {
@@ -38,11 +38,19 @@ final class LoadRunner<Value: Sendable> {
         return try await LoadRunner(call, in: proxy, slot: slot).prepare()
     }
 
+    /// Returns the stored response of a load whose deadline has passed; `nil` without one, or if it is of no use.
+    @concurrent static func fallback(of call: Call<Value>, in proxy: APIProxy) async -> LoadedValue<Value>? {
+        let slot = QueueSlot(proxy.queue, number: call.id.queueNumber, lane: nil)
+        let runner = LoadRunner(call, in: proxy, slot: slot)
+        runner.tries = 1
+        return await runner.fallbackValue(after: Interruption.timeout)
+    }
+
     func result() async -> Result<LoadedValue<Value>, APIError> {
         do throws(APIError) {
             return .success(try await run())
         } catch {
-            guard call.options.cache?.policy == .fallback, let stored = await fallbackValue(after: error) else {
+            guard call.options.cache?.rule == .fallback, let stored = await fallbackValue(after: error) else {
                 return .failure(error)
             }
             return .success(stored)
@@ -144,7 +152,8 @@ final class LoadRunner<Value: Sendable> {
     /// Returns `nil` when a relogin has begun while the headers were made, which may be those of either login.
     private func response(in login: SentLogin) async throws(APIError) -> APIResponse? {
         // Built after the admission, so that a queued load holds no body, and its headers are current.
-        let prepared = prepared
+        // One that was made before a relogin has the old login.
+        let prepared = prepared.flatMap { $0.generation == login.generation ? $0 : nil }
         self.prepared = nil
         let request = if let prepared { prepared.request } else { try await request(in: login.generation) }
         guard !call.renewsLogin || call.service.login.isCurrent(login) else { return nil }
@@ -222,6 +231,8 @@ final class LoadRunner<Value: Sendable> {
         let wait = QueueWait()
         defer { if tries == 1 { queueTime = wait.duration } }
         if !slot.acquireAtOnce() {
+            // Not sent: the request is made again.
+            if prepared != nil { proxy.loads.uncountSend(of: call.id) }
             prepared = nil
             wait.didQueue()
             call.trace?.didQueue()
@@ -246,17 +257,16 @@ final class LoadRunner<Value: Sendable> {
     @inline(never) private func storedValue(_ use: CacheUse) async throws(APIError) -> LoadedValue<Value>? {
         let cache = CacheStage(use, of: call, in: proxy)
         self.cache = cache
-        if use.policy.readsFirst, let request = await lookupRequest(use) {
+        let readsFirst = use.readsFirst(call.draft.method)
+        let generation = call.service.login.generation
+        if readsFirst, let request = await lookupRequest(use, in: generation) {
             let step = try cache.step(for: request)
             switch step {
             case .use(let response): if let value = try await value(of: response, from: cache, use) { return value }
             case .send(_, let miss):
                 cache.didMiss(miss)
-                if use.policy == .first {
-                    try await showStored(from: cache, use)
-                } else if !use.policy.isRule || call.service.adapters.isEmpty {
-                    prepared = (request, step)
-                }
+                if use.rule == .first { try await showStored(from: cache, use) }
+                if !use.policy.isRule || call.service.adapters.isEmpty { prepared = (request, step, generation) }
             }
         }
         if use.failsWithoutNetwork {
@@ -266,7 +276,7 @@ final class LoadRunner<Value: Sendable> {
             }
             throw error
         }
-        if use.policy.readsFirst, !call.isCoalescing {
+        if readsFirst, !call.isCoalescing {
             slot = QueueSlot(proxy.queue, number: call.id.queueNumber, lane: call.exchangeLane)
             try await takeFirstPlace()
         }
@@ -274,9 +284,9 @@ final class LoadRunner<Value: Sendable> {
     }
 
     /// For the rules of an app, the request without adapters: they may need the network.
-    private func lookupRequest(_ use: CacheUse) async -> HTTPRequest? {
+    private func lookupRequest(_ use: CacheUse, in generation: Int) async -> HTTPRequest? {
         do throws(APIError) {
-            guard use.policy.isRule else { return try await request(in: call.service.login.generation) }
+            guard use.policy.isRule else { return try await request(in: generation) }
             return try await keyRequest()
         } catch {
             // It fails again where it would be sent, which decides what follows.
@@ -286,11 +296,7 @@ final class LoadRunner<Value: Sendable> {
 
     private func keyRequest() async throws(APIError) -> HTTPRequest {
         let common = try await call.service.common()
-        let request = try plainRequest(with: common)
-        guard call.draft.form == nil else {
-            throw APIError(.invalidRequest, reason: "the cachePolicy is not for a request with parts of a form")
-        }
-        return request
+        return try plainRequest(with: common)
     }
 
     /// Returns `nil` for a response that is of no use to the app any more, such as one of an older version of its types.
@@ -307,13 +313,13 @@ final class LoadRunner<Value: Sendable> {
             if cache.isStale { proxy.revalidate(call, response.url) }
             return value
         } catch {
-            guard error.type != .cancelled else { throw error }
-            guard use.policy.isRule || error.type != .http else {
+            guard error.type != .cancelled, proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
+            guard use.policy.isRule || ![.http, .server].contains(error.type) else {
                 cache.didUse(response)
                 throw failure(error)
             }
             proxy.loads.discardFile(of: call.id)
-            cache.bypass()
+            cache.bypass(isUseless: error.type == .decoding)
             cache.didMiss(.unreadable)
             return nil
         }
@@ -335,14 +341,17 @@ final class LoadRunner<Value: Sendable> {
     @inline(never) private func showStored(from cache: CacheStage, _ use: CacheUse) async throws(APIError) {
         guard let show = use.show, let response = try cache.staleResponse() else { return }
         guard let value = try await value(of: response, from: cache, use) else { return }
+        cache.didShow()
         show(value.value, value.response)
     }
 
     /// For a load that has failed because there is no network.
     @inline(never) private func fallbackValue(after error: APIError) async -> LoadedValue<Value>? {
-        guard let use = call.options.cache, let cache, error.isOfUnreachableServer, proxy.loads.contains(call.id) else {
+        guard let use = call.options.cache, error.isOfUnreachableServer, proxy.loads.contains(call.id) else {
             return nil
         }
+        let cache = cache ?? CacheStage(use, of: call, in: proxy)
+        self.cache = cache
         do throws(APIError) {
             let request = try await keyRequest()
             guard case .send = try cache.step(for: request), let response = try cache.staleResponse() else {
@@ -376,6 +385,7 @@ final class LoadRunner<Value: Sendable> {
             switch step {
             case .use(let response):
                 cache.didUse(response)
+                if cache.isStale { proxy.revalidate(call, response.url) }
                 return (response, nil)
             case .send(let sent, _):
                 do throws(APIError) {
@@ -524,7 +534,7 @@ final class LoadRunner<Value: Sendable> {
     private func adaptedValue(in response: APIResponse) async throws(APIError) -> LoadedValue<Value> {
         guard let send = send?.wrappedValue else { return try value(in: response) }
         var response = response
-        if cache?.used?.stored.isAdapted != true {
+        if cache?.skipsAdapters != true {
             response = try await call.service.adapt(response, in: send)
             cache?.didAdapt(response)
         }

@@ -103,6 +103,8 @@ final class LoadTable: Sendable {
         }
     }
 
+    func uncountSend(of id: RequestID) { _ = update(id) { $0.sends = max(0, $0.sends - 1) } }
+
     /// Returns whether the load is active and this is the first time.
     func setSentAgain(_ id: RequestID) -> Bool {
         update(id) { exchange(&$0.hasBeenSentAgain, with: true) } == false

@@ -99,8 +99,8 @@ struct PlainCall: Sendable {
     /// Removes what the call may have changed on the server, and uses nothing.
     private var cacheUse: CacheUse? {
         guard let cache = proxy.cache, let service = service ?? proxy.defaultService else { return nil }
-        let session = CacheSession.name(of: service, proxy.jar(for: service))
-        return CacheUse(policy: .none, cache: cache, session: session)
+        let session = CacheSession.name(of: service, proxy.jar(for: service), sendsCookies: true)
+        return CacheUse(policy: .none, cache: cache, folder: cache.session(session))
     }
 
     private func end(

@@ -33,7 +33,7 @@ extension APIManager {
             }
             history.removeInput(of: load.id, restoring: kept)
             // The call refers to this load, by its progress.
-            load.callForPage = nil
+            load.dropCalls()
             guard let call = try call.get() else { throw APIError(.cancelled) }
             return try await LoadRunner.prepare(call, in: proxy)
         } catch {

@@ -11,7 +11,8 @@ extension APIManager {
         isReload: Bool = false,
         progress: (@MainActor (TransferProgress) -> Void)? = nil
     ) -> RequestID {
-        if part == .first || part == .all { pager?.isReloading = isReload }
+        // What follows a reload is a part of it.
+        if isReload || part == .first && input != nil { pager?.isReloading = isReload }
         // A hook that is read here may begin a load, which is then older than this one.
         let (policy, service) = (restartPolicy, serviceForNewLoad)
         let (draft, options) = (RequestDraft(method: method, path: path), options)
@@ -48,25 +49,28 @@ extension APIManager {
 extension APIManager {
     /// Begins a load, or one that ends at once with the response that there is.
     func beginIfNeeded(maxAge: Duration, _ input: LoadInput) -> RequestID {
-        if let running = loads.last { return running }
-        let params = input.isFromSource ? paramSource?.params(for: self) : input.params
         let service = serviceForNewLoad
+        let role = LoginRole(of: self, for: service)
+        if let running = loads.last(where: { proxy.loads.join($0, as: role) }) {
+            return join(running, receiver: .delegate)
+        }
+        var input = input
+        if input.isFromSource { input.sourceParams = .some(paramSource?.params(for: self)) }
         guard let content,
-            history.hasContent(
-                of: params,
+            let former = history.content(
+                of: input.sourceParams ?? input.params,
                 maxAge: maxAge,
                 at: proxy.clock.uptime,
                 encoder: service?.encoder ?? JSONEncoder()
             )
         else { return begin(input: input) }
         let (draft, options) = (RequestDraft(method: method, path: path), options)
-        let role = LoginRole(of: self, for: service)
         let load = Load(of: self, draft, to: service, role: role, indicator: nil)
         load.observe(with: options, for: service)
         loads.append(load.id)
         proxy.loads.insert(load.activeLoad(with: options, login: service?.login))
         load.trace?.begin()
-        load.end(withFormer: content, rawResponse)
+        load.end(withFormer: content, former)
         return load.id
     }
 }
@@ -91,6 +95,10 @@ extension APIManager {
     private weak var manager: Manager?
     /// Returns the call that requests the page of a list again within this load.
     var callForPage: ((RequestDraft.Addition) -> Call<Manager.Response>)?
+    /// Returns what is stored for a load whose deadline passes; `nil` unless its cache policy is `fallback`.
+    private var fallback: (@Sendable () async -> LoadedValue<Manager.Response>?)?
+    /// Its deadline has passed: that its work is cancelled is not its ending.
+    private var isFallingBack = false
     /// A file that the library has named, and that the app cannot find once the request is released.
     private var temporaryFile: URL?
     private var notifiesDelegateOfProgress = false
@@ -134,6 +142,9 @@ extension APIManager {
             }
         }
     }
+
+    /// They refer to this load, by their progress.
+    func dropCalls() { (callForPage, fallback) = (nil, nil) }
 
     private func inScope(_ callback: () -> Void) { ReloginScope.run(in: scope, callback) }
 
@@ -196,9 +207,10 @@ extension APIManager {
             of: prepared,
             with: options,
             as: role,
-            isStored: stream == nil && !options.resumesDownload
+            sending: draft,
+            isStream: stream != nil
         )
-        if cache?.policy == .first { cache?.show = showHandler }
+        if cache?.rule == .first { cache?.show = showHandler }
         let call = Call(
             id: id,
             service: prepared,
@@ -214,6 +226,9 @@ extension APIManager {
             ),
             progress: proxy.progress(of: id, sending: draft, streams: stream != nil, progressHandler)
         )
+        if cache?.rule == .fallback, cache?.usesStale == true {
+            fallback = { [proxy] in await LoadRunner.fallback(of: call, in: proxy) }
+        }
         guard addition != nil else { return call }
         callForPage = { addition in
             var draft = base
@@ -224,7 +239,10 @@ extension APIManager {
     }
 
     private func run(_ call: Call<Manager.Response>) {
-        proxy.send(call) { result in self.inScope { self.didFinish(result) } }
+        proxy.send(call) { result in
+            guard !self.isFallingBack else { return }
+            self.inScope { self.didFinish(result) }
+        }
     }
 
     /// Delivers progress from the transport's thread on the main actor.
@@ -266,17 +284,17 @@ extension APIManager {
     // MARK: Ending
 
     /// Ends with the response of an earlier load, which the hooks have had.
-    func end(withFormer content: any Sendable, _ response: APIResponse?) {
-        proxy.deliver {
-            self.inScope {
-                guard self.proxy.loads.claim(self.id) != nil else { return }
-                let age = self.manager?.history.contentAge(at: self.proxy.clock.uptime) ?? .zero
-                let response = response?.from(.cache, age: age)
-                if let response { self.trace?.emit(.respondedFromCache(response)) }
-                self.trace?.end(.success, response: response)
-                self.end(with: .success(content), response: response, isFormer: true)
-            }
-        }
+    func end(withFormer content: any Sendable, _ response: APIResponse) {
+        proxy.deliver { self.inScope { self.didFinish(withFormer: content, response) } }
+    }
+
+    private func didFinish(withFormer content: any Sendable, _ response: APIResponse) {
+        guard proxy.loads.contains(id) else { return }
+        if let manager { manager.interceptor?.request(manager, willEnd: .success) }
+        guard proxy.loads.claim(id) != nil else { return }
+        trace?.emit(.respondedFromCache(response))
+        trace?.end(.success, response: response)
+        end(with: .success(content), response: response, isFormer: true)
     }
 
     private func didFinish(_ result: Result<LoadedValue<Manager.Response>, APIError>) {
@@ -298,7 +316,7 @@ extension APIManager {
         if role == .signIn, outcome.error == nil, response?.isSuccess == true {
             load.login?.didSignIn()
             // Perhaps as another user, without a logout before.
-            proxy.endCachedSession(of: service)
+            proxy.cache?.endSessions(of: proxy.jar(for: service))
         }
         trace?.end(outcome.ending, response: response)
         end(with: outcome, response: response)
@@ -355,10 +373,15 @@ extension APIManager {
     }
 
     private func timedOut() {
-        callForPage = nil
+        let fallback = exchange(&fallback, with: nil)
+        (callForPage, isFallingBack) = (nil, fallback != nil)
         // The page may have been requested again since the deadline passed.
         if let load = proxy.loads[id] { proxy.stopWork(of: load) }
-        didFinish(.failure(Interruption.timeout))
+        guard let fallback else { return didFinish(.failure(Interruption.timeout)) }
+        Task {
+            let stored = await fallback()
+            self.inScope { self.didFinish(stored.map(Result.success) ?? .failure(Interruption.timeout)) }
+        }
     }
 
     func ended(_ error: APIError) -> APIError {
@@ -369,8 +392,7 @@ extension APIManager {
 
     /// Records the ending before any callback, each of which may begin or cancel loads of the request.
     private func end(with outcome: Result<any Sendable, APIError>, response: APIResponse?, isFormer: Bool = false) {
-        // The call refers to this load, by its progress.
-        callForPage = nil
+        dropCalls()
         proxy.endingPublisher.publish {
             EndedRequest(id, of: Manager.self, method, path: path, response, outcome.ending)
         }
@@ -379,8 +401,7 @@ extension APIManager {
             indicator?.hideLoading()
             return
         }
-        if isFormer { manager.history.recordFormerSuccess(id) }
-        let notifyObserver = manager.record(outcome, of: id, response: isFormer ? nil : response)
+        let notifyObserver = manager.record(outcome, of: id, response: response, isFormer: isFormer)
         let isReceived = manager.history.newestSuccess == id || manager.waiters.contains { $0.id == id }
         // A delegate finds only the newest response.
         if outcome.error == nil, !isReceived { removeTemporaryFile() }
@@ -421,7 +442,8 @@ extension BaseAPIRequest {
     fileprivate func record(
         _ result: Result<any Sendable, APIError>,
         of id: RequestID,
-        response: APIResponse?
+        response: APIResponse?,
+        isFormer: Bool
     ) -> (() -> Void)? {
         removeLoad(id)
         newestEnding = id
@@ -432,8 +454,9 @@ extension BaseAPIRequest {
                 if isSuccess != (result.error == nil) { isSuccess.toggle() }
             }
             if let response, history.recordResponse(id) { rawResponse = response }
+            if isFormer { history.recordFormerSuccess(id) }
             if case .success(let content) = result, !(content is EndOfList),
-                history.recordSuccess(id, receivedAt: proxy.clock.uptime - (response?.age ?? .zero))
+                history.recordSuccess(id, response, at: proxy.clock.uptime)
             {
                 self.content = content
             }

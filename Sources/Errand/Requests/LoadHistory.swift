@@ -9,6 +9,8 @@ struct LoadInput: Sendable {
     /// Precedes ``APIRequestOptions/idempotencyKey``.
     var idempotencyKey: String?
     private(set) var isFromSource = false
+    /// What the param source has returned already.
+    var sourceParams: APIParams??
 }
 
 extension LoadInput {
@@ -27,7 +29,7 @@ struct LoadHistory {
     private(set) var newestSuccess: RequestID?
     private var newestInput: (id: RequestID, input: LoadInput)?
     /// What the response of the request was loaded with, and when it was received; `nil` if that is not known.
-    private var content: (params: APIParams?, receivedAt: Duration)?
+    private var content: (params: APIParams?, response: APIResponse, receivedAt: Duration)?
 
     /// The key stays the same unless it is spent.
     func inputAgain(after error: APIError?) -> LoadInput? {
@@ -59,24 +61,24 @@ struct LoadHistory {
 
     mutating func recordEnding(_ id: RequestID) -> Bool { id.replaceIfNewer(&newestEnding) }
     mutating func recordResponse(_ id: RequestID) -> Bool { id.replaceIfNewer(&newestResponse) }
-    mutating func recordSuccess(_ id: RequestID, receivedAt: Duration) -> Bool {
+    mutating func recordSuccess(_ id: RequestID, _ response: APIResponse?, at uptime: Duration) -> Bool {
         guard id.replaceIfNewer(&newestSuccess) else { return false }
-        content = newestInput.flatMap { $0.id == id ? ($0.input.params, receivedAt) : nil }
+        content = nil
+        if let response, let newestInput, newestInput.id == id {
+            content = (newestInput.input.params, response, uptime - (response.age ?? .zero))
+        }
         return true
     }
 
     /// A load has ended with the response that there was.
-    mutating func recordFormerSuccess(_ id: RequestID) {
-        _ = recordEnding(id)
-        _ = id.replaceIfNewer(&newestSuccess)
-    }
-    func contentAge(at uptime: Duration) -> Duration { content.map { uptime - $0.receivedAt } ?? .zero }
+    mutating func recordFormerSuccess(_ id: RequestID) { _ = id.replaceIfNewer(&newestSuccess) }
 
-    /// Whether the response of the request is no older than `maxAge`, and of the same parameters.
-    func hasContent(of params: APIParams?, maxAge: Duration, at uptime: Duration, encoder: JSONEncoder) -> Bool {
-        guard let content, uptime - content.receivedAt <= maxAge else { return false }
+    /// Returns the response of the request if it is no older than `maxAge`, and of the same parameters.
+    func content(of params: APIParams?, maxAge: Duration, at uptime: Duration, encoder: JSONEncoder) -> APIResponse? {
+        guard let content, uptime - content.receivedAt <= maxAge else { return nil }
         let (old, new) = (try? content.params?.json(with: encoder), try? params?.json(with: encoder))
-        return old == new && (content.params == nil) == (params == nil)
+        guard old == new, (content.params == nil) == (params == nil) else { return nil }
+        return content.response.from(.cache, age: uptime - content.receivedAt)
     }
 }
 

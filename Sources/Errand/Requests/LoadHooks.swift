@@ -9,7 +9,7 @@ extension BaseAPIRequest {
     }
 
     func params(from input: LoadInput, of id: RequestID) -> APIParams? {
-        let params = input.isFromSource ? paramSource?.params(for: self) : input.params
+        let params = input.isFromSource ? input.sourceParams ?? paramSource?.params(for: self) : input.params
         history.keep(params, of: id)
         return params
     }
@@ -95,9 +95,17 @@ extension BaseAPIRequest {
         of service: APIService,
         with options: APIRequestOptions,
         as role: LoginRole,
-        isStored: Bool
+        sending draft: RequestDraft,
+        isStream: Bool
     ) throws(APIError) -> CacheUse? {
         var policy = options.cachePolicy
+        let isStored = !isStream && !options.resumesDownload
+        guard !policy.isRule || draft.form == nil else {
+            throw APIError(.invalidRequest, reason: "the cachePolicy is not for a request with parts of a form")
+        }
+        guard policy != .first || draft.destination == .memory else {
+            throw APIError(.invalidRequest, reason: "the cachePolicy shows no file, which the load would replace")
+        }
         if !isStored || role.isLoginRequest || proxy.cache == nil {
             guard !policy.isRule, policy != .onlyIfCached else {
                 let reason =
@@ -108,13 +116,14 @@ extension BaseAPIRequest {
         }
         guard let cache = proxy.cache else { return nil }
         let isReloading = pager?.isReloading == true
-        if isReloading { policy = policy.reloading }
+        let session = CacheSession.name(of: service, proxy.jar(for: service), sendsCookies: options.sendsCookies)
         return CacheUse(
             policy: policy,
-            // A list keeps its items if it cannot be reloaded.
-            usesStale: !isReloading || pager?.hasPages != true,
             cache: cache,
-            session: CacheSession.name(of: service, proxy.jar(for: service)),
+            folder: cache.session(session),
+            isReloading: isReloading,
+            // A list keeps its items if it cannot be reloaded.
+            usesStale: policy != .reload && (!isReloading || pager?.hasPages != true),
             failsWithoutNetwork: options.failsWhenUnreachable && proxy.reachability.status == .unreachable,
             storesAdapted: service.cachesAdaptedResponses
         )

@@ -150,7 +150,7 @@ struct RecordingTests {
         session.send(.respondedFromCache(stored), load: 2, at: 1)
         let entries = try entries()
         #expect(entries.map(\._state) == ["open", "cached"])
-        #expect(entries.map(\._fromCache) == [nil, "memory"])
+        #expect(entries.map(\._fromCache) == [nil, "disk"])
         #expect(entries.map(\.request.url).last == "https://api.shop.example/stored")
         #expect(entries.map(\.response.bodySize).last == 0)
     }

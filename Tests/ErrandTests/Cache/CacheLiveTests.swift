@@ -860,7 +860,7 @@ struct CacheLiveTests {
         request.loadIfNeeded(maxAge: .seconds(70))
         #expect(await screen.ending() == .success)
         #expect(scene.events.steps(of: scene.events.ids.last) == ["began", "cached", "success"])
-        #expect(request.rawResponse?.age == .seconds(50))
+        #expect(request.rawResponse?.age == .seconds(70))
     }
 
     @Test func `A load that runs is the one that is needed`() async throws {

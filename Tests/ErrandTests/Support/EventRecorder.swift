@@ -155,7 +155,10 @@ struct EventMachine {
             releases += 1
             check(releases == 1, event, "is the second one")
         case .requestMade, .sent, .headReceived, .redirected, .responded, .failed: record(event, "has no exchange")
-        case .respondedFromCache: outcomes += 1
+        case .respondedFromCache:
+            outcomes += 1
+            // The deadline has ended an exchange.
+            open.removeAll()
         case .missedCache: check(open.isEmpty, event, "is inside an exchange")
         case .decodedLeniently: check(outcomes > 0 && open.isEmpty, event, "follows no response")
         }
