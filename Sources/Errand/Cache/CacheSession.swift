@@ -20,21 +20,38 @@ enum CacheSession {
 }
 
 /// How a load uses the cache of its proxy.
-struct CacheUse: Sendable {
+///
+/// A class, because every step of a load would have a copy of a structure.
+final class CacheUse: Sendable {
     /// What is stored has its key.
     let policy: CachePolicy
     let cache: APICache
     /// That of the session in which the load began; `nil` if it cannot be used.
     let folder: CacheFolder?
     /// Whether the load is one of a list that is loaded again.
-    var isReloading = false
+    let isReloading: Bool
     /// Whether a response may be used that only the lack of another one permits.
-    var usesStale = true
+    let usesStale: Bool
     /// The load fails where it would be sent.
-    var failsWithoutNetwork = false
-    var storesAdapted = false
+    let failsWithoutNetwork: Bool
+    let storesAdapted: Bool
     /// For ``CachePolicy/first``.
-    var show: (@Sendable (any Sendable, APIResponse) -> Void)?
+    let show: (@Sendable (any Sendable, APIResponse) -> Void)?
+
+    init(
+        _ policy: CachePolicy,
+        _ cache: APICache,
+        in folder: CacheFolder?,
+        isReloading: Bool = false,
+        usesStale: Bool = true,
+        failsWithoutNetwork: Bool = false,
+        storesAdapted: Bool = false,
+        show: (@Sendable (any Sendable, APIResponse) -> Void)? = nil
+    ) {
+        (self.policy, self.cache, self.folder) = (policy, cache, folder)
+        (self.isReloading, self.usesStale, self.failsWithoutNetwork) = (isReloading, usesStale, failsWithoutNetwork)
+        (self.storesAdapted, self.show) = (storesAdapted, show)
+    }
 
     /// What decides.
     var rule: CachePolicy { isReloading ? policy.reloading : policy }
@@ -45,7 +62,5 @@ struct CacheUse: Sendable {
     }
 
     /// That of the load which validates what this one has used.
-    var revalidating: CacheUse {
-        CacheUse(policy: .reload, cache: cache, folder: folder, usesStale: false, storesAdapted: storesAdapted)
-    }
+    var revalidating: CacheUse { CacheUse(.reload, cache, in: folder, usesStale: false, storesAdapted: storesAdapted) }
 }

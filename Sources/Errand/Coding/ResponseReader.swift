@@ -224,8 +224,6 @@ struct ResponseReader: Sendable {
 struct LoadedValue<Value: Sendable>: Sendable {
     let value: Value
     let response: APIResponse
-    /// Removes what is stored of it; `nil` if nothing is.
-    var forget: (@Sendable () -> Void)?
 }
 
 extension APIResponse {

@@ -11,6 +11,14 @@ final class CacheStage {
         case send(HTTPRequest, CacheMiss?)
     }
 
+    /// A request before it has a place in the queue.
+    struct Prepared {
+        let request: HTTPRequest
+        let step: Step
+        /// Of the login that its headers have.
+        let generation: Int
+    }
+
     private let use: CacheUse
     private let id: RequestID
     private let cookies: CookieJar?
@@ -33,6 +41,8 @@ final class CacheStage {
     /// Whether what was used is to be validated by another load.
     private(set) var isStale = false
     private var isBypassed = false
+    /// Made for the lookup, and sent if the load had not to wait.
+    var prepared: Prepared?
     /// Whether it has made the last response itself.
     private var isGenerated = false
     private var hasMissed = false
@@ -86,7 +96,7 @@ final class CacheStage {
     /// RFC 9111 section 5.2.1.7.
     private func gatewayTimeout(_ request: HTTPRequest) -> APIResponse {
         isGenerated = true
-        return APIResponse(HTTPResponse(status: 504), to: id, url: request.url, redirects: [], duration: .zero)
+        return APIResponse(HTTPResponse(status: 504), to: id, url: request.url)
     }
 
     /// `nil` for a request that the cache has nothing to do with.
@@ -147,14 +157,14 @@ final class CacheStage {
         folder?.didUse(entry)
         let url = entry.stored.url
         guard request.destination != .memory else {
-            return APIResponse(response, to: id, url: url, redirects: [], duration: .zero).from(source, age: age)
+            return APIResponse(response, to: id, url: url).from(source, age: age, at: proxy.clock.uptime)
         }
         let exchange = Exchange(request, id: id, cookies: nil, proxy: proxy, trace: nil)
         guard let answer = try exchange.stored(response, file, url: url, accepting: statuses) else {
             folder?.removeDamaged(entry)
             return nil
         }
-        return answer.from(source, age: age)
+        return answer.from(source, age: age, at: proxy.clock.uptime)
     }
 
     private func setPart(
@@ -300,9 +310,7 @@ final class CacheStage {
         let isStored = pending != nil || used != nil
         end(with: nil)
         guard isStored, use.policy != .none else { return loaded }
-        var loaded = loaded
-        loaded.forget = forget
-        return loaded
+        return LoadedValue(value: loaded.value, response: loaded.response.forgotten(by: forget))
     }
 
     /// Stores what was received when the load has succeeded, or failed for a reason that a stored response may repeat.

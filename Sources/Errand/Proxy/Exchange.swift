@@ -116,7 +116,14 @@ final class Exchange {
         isStreamed = response.isStreamed
         let elapsed = proxy.clock.uptime - start
         guard let next = try next(after: response, elapsed) else {
-            let last = APIResponse(response, to: id, url: current.url, redirects: redirects, duration: elapsed)
+            let last = APIResponse(
+                response,
+                to: id,
+                url: current.url,
+                redirects: redirects,
+                duration: elapsed,
+                receivedAt: start + elapsed
+            )
             trace?.ended(with: .success(last))
             return last
         }
@@ -200,7 +207,7 @@ final class Exchange {
         url: URL,
         accepting statuses: Set<Int>
     ) throws(APIError) -> APIResponse? {
-        let stored = APIResponse(response, to: id, url: url, redirects: [], duration: .zero)
+        let stored = APIResponse(response, to: id, url: url)
         do throws(TransportError) {
             let file = try stage()
             file.place.setName(from: response.headers, url: url)

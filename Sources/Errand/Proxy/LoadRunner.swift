@@ -17,8 +17,6 @@ final class LoadRunner<Value: Sendable> {
     private lazy var recovery = LoadRecovery(call, in: proxy)
     /// `nil` without a cache.
     private var cache: CacheStage?
-    /// Made for the lookup in the cache, and sent if the load had not to wait.
-    private var prepared: (request: HTTPRequest, step: CacheStage.Step, generation: Int)?
 
     /// What is known of the place in the queue, so that it is neither taken nor left twice.
     private enum Place {
@@ -153,8 +151,8 @@ final class LoadRunner<Value: Sendable> {
     private func response(in login: SentLogin) async throws(APIError) -> APIResponse? {
         // Built after the admission, so that a queued load holds no body, and its headers are current.
         // One that was made before a relogin has the old login.
-        let prepared = prepared.flatMap { $0.generation == login.generation ? $0 : nil }
-        self.prepared = nil
+        let prepared = cache?.prepared.flatMap { $0.generation == login.generation ? $0 : nil }
+        cache?.prepared = nil
         let request = if let prepared { prepared.request } else { try await request(in: login.generation) }
         guard !call.renewsLogin || call.service.login.isCurrent(login) else { return nil }
         let (response, isMultiplexed) =
@@ -232,8 +230,8 @@ final class LoadRunner<Value: Sendable> {
         defer { if tries == 1 { queueTime = wait.duration } }
         if !slot.acquireAtOnce() {
             // Not sent: the request is made again.
-            if prepared != nil { proxy.loads.uncountSend(of: call.id) }
-            prepared = nil
+            if cache?.prepared != nil { proxy.loads.uncountSend(of: call.id) }
+            cache?.prepared = nil
             wait.didQueue()
             call.trace?.didQueue()
         }
@@ -266,7 +264,9 @@ final class LoadRunner<Value: Sendable> {
             case .send(_, let miss):
                 cache.didMiss(miss)
                 if use.rule == .first { try await showStored(from: cache, use) }
-                if !use.policy.isRule || call.service.adapters.isEmpty { prepared = (request, step, generation) }
+                if !use.policy.isRule || call.service.adapters.isEmpty {
+                    cache.prepared = CacheStage.Prepared(request: request, step: step, generation: generation)
+                }
             }
         }
         if use.failsWithoutNetwork {
@@ -307,8 +307,7 @@ final class LoadRunner<Value: Sendable> {
     ) async throws(APIError) -> LoadedValue<Value>? {
         let response = label(response)
         do throws(APIError) {
-            var value = try await storedValue(in: response, cache)
-            value.forget = cache.forget
+            let value = try await storedValue(in: response.forgotten(by: cache.forget), cache)
             cache.didUse(response)
             if cache.isStale { proxy.revalidate(call, response.url) }
             return value

@@ -100,7 +100,7 @@ struct PlainCall: Sendable {
     private var cacheUse: CacheUse? {
         guard let cache = proxy.cache, let service = service ?? proxy.defaultService else { return nil }
         let session = CacheSession.name(of: service, proxy.jar(for: service), sendsCookies: true)
-        return CacheUse(policy: .none, cache: cache, folder: cache.session(session))
+        return CacheUse(.none, cache, in: cache.session(session))
     }
 
     private func end(

@@ -83,6 +83,9 @@ extension APIManager {
     private(set) var trace: LoadTrace?
     var progress: (@MainActor (TransferProgress) -> Void)?
     private var presentsErrors = true
+    private var notifiesDelegateOfProgress = false
+    /// Its deadline has passed: that its work is cancelled is not its ending.
+    private var isFallingBack = false
     private let method: HTTPMethod
     private let path: String
     /// For the texts of its errors.
@@ -95,13 +98,10 @@ extension APIManager {
     private weak var manager: Manager?
     /// Returns the call that requests the page of a list again within this load.
     var callForPage: ((RequestDraft.Addition) -> Call<Manager.Response>)?
-    /// Returns what is stored for a load whose deadline passes; `nil` unless its cache policy is `fallback`.
-    private var fallback: (@Sendable () async -> LoadedValue<Manager.Response>?)?
-    /// Its deadline has passed: that its work is cancelled is not its ending.
-    private var isFallingBack = false
+    /// The call whose stored response is used if the deadline passes; `nil` unless its cache policy is `fallback`.
+    private var fallback: Call<Manager.Response>?
     /// A file that the library has named, and that the app cannot find once the request is released.
     private var temporaryFile: URL?
-    private var notifiesDelegateOfProgress = false
 
     init(
         of manager: Manager,
@@ -203,14 +203,14 @@ extension APIManager {
         guard stream == nil || draft.destination == .memory else {
             throw APIError(.invalidRequest, reason: "the elements of a stream are not stored in a file")
         }
-        var cache = try manager.cacheUse(
+        let cache = try manager.cacheUse(
             of: prepared,
             with: options,
             as: role,
             sending: draft,
-            isStream: stream != nil
+            isStream: stream != nil,
+            show: options.cachePolicy == .first ? showHandler : nil
         )
-        if cache?.rule == .first { cache?.show = showHandler }
         let call = Call(
             id: id,
             service: prepared,
@@ -227,7 +227,7 @@ extension APIManager {
             progress: proxy.progress(of: id, sending: draft, streams: stream != nil, progressHandler)
         )
         if cache?.rule == .fallback, cache?.usesStale == true {
-            fallback = { [proxy] in await LoadRunner.fallback(of: call, in: proxy) }
+            fallback = call
         }
         guard addition != nil else { return call }
         callForPage = { addition in
@@ -361,7 +361,7 @@ extension APIManager {
                 throw APIError(.invalidResponse)
             }
         } catch {
-            loaded.forget?()
+            loaded.response.forget?()
             throw error.withResponse(ifMissing: loaded.response)
         }
         return manager.reformData(loaded.value)
@@ -379,7 +379,7 @@ extension APIManager {
         if let load = proxy.loads[id] { proxy.stopWork(of: load) }
         guard let fallback else { return didFinish(.failure(Interruption.timeout)) }
         Task {
-            let stored = await fallback()
+            let stored = await LoadRunner.fallback(of: fallback, in: self.proxy)
             self.inScope { self.didFinish(stored.map(Result.success) ?? .failure(Interruption.timeout)) }
         }
     }
@@ -456,7 +456,7 @@ extension BaseAPIRequest {
             if let response, history.recordResponse(id) { rawResponse = response }
             if isFormer { history.recordFormerSuccess(id) }
             if case .success(let content) = result, !(content is EndOfList),
-                history.recordSuccess(id, response, at: proxy.clock.uptime)
+                history.recordSuccess(id, response)
             {
                 self.content = content
             }

@@ -29,7 +29,7 @@ struct LoadHistory {
     private(set) var newestSuccess: RequestID?
     private var newestInput: (id: RequestID, input: LoadInput)?
     /// What the response of the request was loaded with, and when it was received; `nil` if that is not known.
-    private var content: (params: APIParams?, response: APIResponse, receivedAt: Duration)?
+    private var content: (params: APIParams?, response: APIResponse)?
 
     /// The key stays the same unless it is spent.
     func inputAgain(after error: APIError?) -> LoadInput? {
@@ -61,11 +61,11 @@ struct LoadHistory {
 
     mutating func recordEnding(_ id: RequestID) -> Bool { id.replaceIfNewer(&newestEnding) }
     mutating func recordResponse(_ id: RequestID) -> Bool { id.replaceIfNewer(&newestResponse) }
-    mutating func recordSuccess(_ id: RequestID, _ response: APIResponse?, at uptime: Duration) -> Bool {
+    mutating func recordSuccess(_ id: RequestID, _ response: APIResponse?) -> Bool {
         guard id.replaceIfNewer(&newestSuccess) else { return false }
         content = nil
         if let response, let newestInput, newestInput.id == id {
-            content = (newestInput.input.params, response, uptime - (response.age ?? .zero))
+            content = (newestInput.input.params, response)
         }
         return true
     }
@@ -75,10 +75,12 @@ struct LoadHistory {
 
     /// Returns the response of the request if it is no older than `maxAge`, and of the same parameters.
     func content(of params: APIParams?, maxAge: Duration, at uptime: Duration, encoder: JSONEncoder) -> APIResponse? {
-        guard let content, uptime - content.receivedAt <= maxAge else { return nil }
+        guard let content, let receivedAt = content.response.receivedAt, uptime - receivedAt <= maxAge else {
+            return nil
+        }
         let (old, new) = (try? content.params?.json(with: encoder), try? params?.json(with: encoder))
         guard old == new, (content.params == nil) == (params == nil) else { return nil }
-        return content.response.from(.cache, age: uptime - content.receivedAt)
+        return content.response.from(.cache, age: uptime - receivedAt, at: uptime)
     }
 }
 

@@ -96,8 +96,10 @@ extension BaseAPIRequest {
         with options: APIRequestOptions,
         as role: LoginRole,
         sending draft: RequestDraft,
-        isStream: Bool
+        isStream: Bool,
+        show: (@Sendable (any Sendable, APIResponse) -> Void)?
     ) throws(APIError) -> CacheUse? {
+        if proxy.cache == nil, options.cachePolicy == .http { return nil }
         var policy = options.cachePolicy
         let isStored = !isStream && !options.resumesDownload
         guard !policy.isRule || draft.form == nil else {
@@ -118,14 +120,15 @@ extension BaseAPIRequest {
         let isReloading = pager?.isReloading == true
         let session = CacheSession.name(of: service, proxy.jar(for: service), sendsCookies: options.sendsCookies)
         return CacheUse(
-            policy: policy,
-            cache: cache,
-            folder: cache.session(session),
+            policy,
+            cache,
+            in: cache.session(session),
             isReloading: isReloading,
             // A list keeps its items if it cannot be reloaded.
             usesStale: policy != .reload && (!isReloading || pager?.hasPages != true),
             failsWithoutNetwork: options.failsWhenUnreachable && proxy.reachability.status == .unreachable,
-            storesAdapted: service.cachesAdaptedResponses
+            storesAdapted: service.cachesAdaptedResponses,
+            show: isReloading ? nil : show
         )
     }
 }

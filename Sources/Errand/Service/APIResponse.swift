@@ -24,8 +24,17 @@ public struct APIResponse: Sendable {
         var statement: ServerFailure?
         var requestID: RequestID?
         var isStreamed = false
+        /// Boxed, because most responses are neither stored nor were.
+        var storage: Boxed<Storage>?
+        /// By the clock of the proxy; `nil` if that is not known.
+        var receivedAt: Duration?
+    }
+
+    /// What a cache has to do with a response.
+    private struct Storage: Sendable {
         var source = Source.network
         var age: Duration?
+        var forget: (@Sendable () -> Void)?
     }
 
     // Boxed, because an asynchronous function reserves memory for each response that it may return.
@@ -64,9 +73,12 @@ public struct APIResponse: Sendable {
     }
 
     /// Where the response comes from; `network` without an ``APICache``.
-    public var source: Source { contents.source }
+    public var source: Source { contents.storage?.wrappedValue.source ?? .network }
     /// How old a stored response was when it was used; `nil` for one of the network.
-    public var age: Duration? { contents.age }
+    public var age: Duration? { contents.storage?.wrappedValue.age }
+    /// Removes what is stored of it; `nil` if nothing is.
+    var forget: (@Sendable () -> Void)? { contents.storage?.wrappedValue.forget }
+    var receivedAt: Duration? { contents.receivedAt }
 
     /// Whether the body was passed on while it arrived, and is neither in memory nor in a file.
     package var isStreamed: Bool { contents.isStreamed && file == nil }
@@ -99,9 +111,17 @@ public struct APIResponse: Sendable {
     }
 
     /// `id` is `nil` for several loads that share an exchange.
-    init(_ response: HTTPResponse, to id: RequestID?, url: URL, redirects: [URL], duration: Duration) {
+    init(
+        _ response: HTTPResponse,
+        to id: RequestID?,
+        url: URL,
+        redirects: [URL] = [],
+        duration: Duration = .zero,
+        receivedAt: Duration? = nil
+    ) {
         self.init(response, url: url, redirects: redirects, duration: duration)
         contents.requestID = id
+        contents.receivedAt = receivedAt
         contents.isStreamed = response.isStreamed
     }
 
@@ -124,8 +144,20 @@ public struct APIResponse: Sendable {
         }
     }
 
-    func from(_ source: Source, age: Duration) -> APIResponse {
-        with { ($0.source, $0.age) = (source, age) }
+    /// A stored response when it is used at `uptime`.
+    func from(_ source: Source, age: Duration, at uptime: Duration = .zero) -> APIResponse {
+        with { response in
+            let storage = Storage(source: source, age: age, forget: response.storage?.wrappedValue.forget)
+            (response.storage, response.receivedAt) = (Boxed(wrappedValue: storage), uptime - age)
+        }
+    }
+    func forgotten(by forget: (@Sendable () -> Void)?) -> APIResponse {
+        guard let forget else { return self }
+        return with { response in
+            var storage = response.storage?.wrappedValue ?? Storage()
+            storage.forget = forget
+            response.storage = Boxed(wrappedValue: storage)
+        }
     }
 
     /// Its body has been passed on.

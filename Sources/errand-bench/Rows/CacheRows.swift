@@ -41,7 +41,8 @@ import Foundation
             HTTPResponse(status: 200, headers: ["Cache-Control": "max-age=3600"], body: body)
         }
         let loads = DataLoads(proxy, path: "/goods")
-        try await loads.run(100)
+        try await loads.run(1)
+        try await loads.run(64)
         guard loads.newest?.source == .cache else { throw BenchFailure("the response does not come from the cache") }
         let meter = Meter()
         try await loads.run(count)
