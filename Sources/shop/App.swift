@@ -13,7 +13,8 @@ import Foundation
     let wire = Wire()
     let terminal = Terminal()
 
-    /// Starts the app for the shop at `baseURL`; the cookies in `cookieFile` are all that remains of an earlier start.
+    /// Starts the app for the shop at `baseURL`; the cookies in `cookieFile`, and the stored responses beside it, are all that
+    /// remains of an earlier start.
     ///
     /// - Parameters:
     ///   - baseURL: The URL of the shop.
@@ -22,10 +23,19 @@ import Foundation
     init(baseURL: URL, cookieFile: URL, recorder: HARRecorder? = nil) {
         self.baseURL = baseURL
         let monitors: [any APIMonitor] = [wire] + (recorder.map { [$0] } ?? [])
-        proxy = APIProxy(transport: transport, cookies: CookieJar(file: cookieFile), monitors: monitors)
+        let responses = cookieFile.deletingLastPathComponent().appending(path: "responses")
+        proxy = APIProxy(
+            transport: transport,
+            cookies: CookieJar(file: cookieFile),
+            monitors: monitors,
+            cache: APICache(folder: responses)
+        )
         account = Account(proxy: proxy)
         proxy.defaultService = .shop(at: baseURL, account: account)
     }
+
+    /// Takes the network away: nothing that is sent from now on has a response.
+    func goOffline() { transport.goOffline() }
 
     /// Returns another proxy on the same connections.
     func proxy(for service: APIService? = nil, clock: any APIClock = SystemClock()) -> APIProxy {

@@ -41,6 +41,8 @@ final class GoodsListRequest: BaseAPIRequest, APIManager {
     typealias Response = [Goods]
     let path = "/mall/shopList"
     let method = HTTPMethod.post
+
+    override var options: APIRequestOptions { APIRequestOptions(cachePolicy: .fallback) }
 }
 
 /// Loads the contents of the cart.

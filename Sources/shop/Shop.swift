@@ -27,6 +27,7 @@ import Foundation
         case .walk(let baseURL, let report): return try await walk(through: baseURL, report: report)
         case .serve(let port): try await serve(at: port)
         case .resume(let baseURL, let cookieFile): try await resume(at: baseURL, with: cookieFile)
+        case .offline(let baseURL, let cookieFile): try await listOffline(at: baseURL, with: cookieFile)
         case .download(let baseURL, let cookieFile, let file):
             try await download(at: baseURL, with: cookieFile, to: file)
         case .help: Terminal().write(Command.usage)
@@ -108,6 +109,17 @@ import Foundation
         app.showWire()
     }
 
+    /// Shows the goods that an earlier start has stored.
+    @MainActor private static func listOffline(at baseURL: URL, with cookieFile: URL) async throws {
+        let app = App(baseURL: baseURL, cookieFile: cookieFile)
+        app.goOffline()
+        let screen = GoodsScreen(app)
+        screen.appear()
+        try await screen.content()
+        try expect(screen.goods.count == 10, "10 stored goods were expected, \(screen.goods.count) came")
+        try expect(screen.age != nil, "the goods come from the network")
+    }
+
     @MainActor private static func download(at baseURL: URL, with cookieFile: URL, to file: URL) async throws {
         let screen = InvoiceFileScreen(App(baseURL: baseURL, cookieFile: cookieFile), file: file)
         screen.appear()
@@ -123,6 +135,8 @@ enum Command {
     case serve(port: UInt16)
     /// Starts the app again with only a cookie file; the walk starts a child process with this command.
     case resume(baseURL: URL, cookieFile: URL)
+    /// Starts the app again without a network; the walk starts a child process with this command.
+    case offline(baseURL: URL, cookieFile: URL)
     /// Continues the download of an invoice with only a cookie file; the walk kills the process.
     case download(baseURL: URL, cookieFile: URL, file: URL)
     /// Prints the usage.
@@ -153,11 +167,11 @@ enum Command {
             let options = try Options(arguments.dropFirst(), known: ["--port"])
             self = .serve(port: try options.port("--port") ?? 0)
         case "resume":
-            let options = try Options(arguments.dropFirst(), known: ["--base-url", "--cookies"])
-            guard let url = try options.url("--base-url"), let file = options["--cookies"] else {
-                throw UsageError("resume needs --base-url and --cookies")
-            }
-            self = .resume(baseURL: url, cookieFile: URL(filePath: file))
+            let (url, file) = try Self.secondStart(arguments)
+            self = .resume(baseURL: url, cookieFile: file)
+        case "offline":
+            let (url, file) = try Self.secondStart(arguments)
+            self = .offline(baseURL: url, cookieFile: file)
         case "download":
             let options = try Options(arguments.dropFirst(), known: ["--base-url", "--cookies", "--file"])
             guard let url = try options.url("--base-url"), let cookies = options["--cookies"],
@@ -168,6 +182,16 @@ enum Command {
             let options = try Options(arguments[...], known: ["--base-url", "--report"])
             self = .walk(baseURL: try options.url("--base-url"), report: try options.file("--report"))
         }
+    }
+}
+
+extension Command {
+    private static func secondStart(_ arguments: [String]) throws(UsageError) -> (URL, cookieFile: URL) {
+        let options = try Options(arguments.dropFirst(), known: ["--base-url", "--cookies"])
+        guard let url = try options.url("--base-url"), let file = options["--cookies"] else {
+            throw UsageError("\(arguments[0]) needs --base-url and --cookies")
+        }
+        return (url, URL(filePath: file))
     }
 }
 

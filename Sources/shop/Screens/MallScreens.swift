@@ -44,6 +44,8 @@ final class GoodsScreen: Screen, APIManagerParamSource, APIManagerCallbackDelega
     private lazy var goodsList = GoodsListRequest(delegate: self, paramSource: self, proxy: app.proxy)
 
     var goods: [Goods] { goodsList.response ?? [] }
+    /// How old the goods are that were stored; `nil` for those of the network.
+    var age: Duration? { goodsList.rawResponse?.age }
 
     func appear() { goodsList.loadData() }
 
@@ -52,6 +54,7 @@ final class GoodsScreen: Screen, APIManagerParamSource, APIManagerCallbackDelega
     func managerCallAPIDidSucceed(_ request: BaseAPIRequest) {
         var table = Table(.right("No."), .left("Goods"), .right("Price"), .right("Stock"))
         for goods in goods { table.add("\(goods.id)", goods.name, goods.price, "\(goods.stock)") }
+        if let age { app.terminal.write("   Without a network: stored \(age.components.seconds) s ago") }
         show(table)
     }
 

@@ -13,6 +13,15 @@ extension Walk {
         }
     }
 
+    /// Starts the app again in a new process, without a network: it shows the goods that were stored, and their age.
+    func listGoodsOffline() async throws {
+        let start = try await debugging.log()
+        let status = try await SecondStart.run(["offline"] + childOptions)
+        try expect(status == 0, "the new process ended with status \(status)")
+        let log = try await debugging.log().since(start)
+        try expect(log.hits.isEmpty, "the process without a network has reached the server")
+    }
+
     /// Adds two teapots to the cart and removes them again, so that the state of the shop does not change.
     func fillCart() async throws {
         let teapot = 1002

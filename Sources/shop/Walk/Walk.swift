@@ -32,6 +32,7 @@ import Foundation
             ("An order on its way, as events", followOrder),
             ("A text that grows", askAssistant),
             ("A new process, still signed in", startAgain),
+            ("A new process without a network", listGoodsOffline),
             ("Sign out", signOut),
         ]
     }

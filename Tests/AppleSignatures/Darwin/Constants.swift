@@ -7,6 +7,7 @@ public var errno: Int32 {
 
 public var EPERM: Int32 { 1 }
 public var ENOENT: Int32 { 2 }
+public var ESRCH: Int32 { 3 }
 public var EINTR: Int32 { 4 }
 public var EACCES: Int32 { 13 }
 public var EEXIST: Int32 { 17 }
@@ -31,6 +32,8 @@ public var EDQUOT: Int32 { 69 }
 public var STDIN_FILENO: Int32 { 0 }
 public var STDOUT_FILENO: Int32 { 1 }
 public var STDERR_FILENO: Int32 { 2 }
+
+public var AT_REMOVEDIR: Int32 { 0x80 }
 
 public var O_RDONLY: Int32 { 0 }
 public var O_WRONLY: Int32 { 1 }

@@ -3,6 +3,27 @@
 
 @discardableResult public func open(_: UnsafePointer<CChar>, _: Int32) -> Int32 { fatalError() }
 @discardableResult public func open(_: UnsafePointer<CChar>, _: Int32, _: mode_t) -> Int32 { fatalError() }
+@discardableResult public func openat(_: Int32, _: UnsafePointer<CChar>!, _: Int32, _: mode_t) -> Int32 { fatalError() }
+@discardableResult public func mkdirat(_: Int32, _: UnsafePointer<CChar>!, _: mode_t) -> Int32 { fatalError() }
+@discardableResult public func unlinkat(_: Int32, _: UnsafePointer<CChar>!, _: Int32) -> Int32 { fatalError() }
+@discardableResult public func renameat(
+    _: Int32,
+    _: UnsafePointer<CChar>!,
+    _: Int32,
+    _: UnsafePointer<CChar>!
+) -> Int32 { fatalError() }
+@discardableResult public func utimensat(
+    _: Int32,
+    _: UnsafePointer<CChar>!,
+    _: UnsafePointer<timespec>!,
+    _: Int32
+) -> Int32 { fatalError() }
+@discardableResult public func dup(_: Int32) -> Int32 { fatalError() }
+@discardableResult public func kill(_: pid_t, _: Int32) -> Int32 { fatalError() }
+public func fdopendir(_: Int32) -> UnsafeMutablePointer<DIR>! { fatalError() }
+@discardableResult public func closedir(_: UnsafeMutablePointer<DIR>!) -> Int32 { fatalError() }
+public func rewinddir(_: UnsafeMutablePointer<DIR>!) { fatalError() }
+public func readdir(_: UnsafeMutablePointer<DIR>!) -> UnsafeMutablePointer<dirent>! { fatalError() }
 @discardableResult public func close(_: Int32) -> Int32 { fatalError() }
 @discardableResult public func read(_: Int32, _: UnsafeMutableRawPointer!, _: Int) -> Int { fatalError() }
 @discardableResult public func write(_: Int32, _: UnsafeRawPointer!, _: Int) -> Int { fatalError() }

@@ -13,6 +13,15 @@ public typealias in_port_t = UInt16
 public typealias in_addr_t = UInt32
 public typealias clockid_t = UInt32
 
+public struct DIR {}
+
+public struct dirent {
+    public var d_ino: UInt64 = 0
+    /// A tuple of 1,024.
+    public var d_name: (CChar, CChar, CChar, CChar) = (0, 0, 0, 0)
+    public init() {}
+}
+
 public struct timespec: BitwiseCopyable, Sendable {
     public var tv_sec: Int = 0
     public var tv_nsec: Int = 0

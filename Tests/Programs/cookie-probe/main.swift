@@ -19,6 +19,8 @@ import Foundation
 //   cookie-probe lookup <url that responds>
 // TLS tests, with other authorities of the system:
 //   cookie-probe fetch <transport> <url>...
+// Cache tests:
+//   cookie-probe cache <folder> <cookie file> <command>...
 // Tests of servers that send without an end:
 //   cookie-probe starve <limit> <url that never ends> <url that responds> <proxy or -> <authority or ->
 let arguments = CommandLine.arguments.dropFirst()
@@ -35,6 +37,9 @@ if command == "starve", let limit = Starvation.Limit(rawValue: path), arguments.
     Starvation(limit: limit, flooding: flooding, neighbour: neighbour, proxy: urls[2], authority: authority).run()
 }
 #endif
+if command == "cache", let jar = arguments.dropFirst(2).first {
+    CacheProbe.run(Array(arguments.dropFirst(3)), on: URL(filePath: path), jar: URL(filePath: jar))
+}
 if command == "download", let url = arguments.dropFirst(2).first.flatMap({ URL(string: $0) }) {
     Download.run(url, to: URL(filePath: path), times: arguments.dropFirst(3).first.flatMap { Int($0) } ?? 1)
 }
