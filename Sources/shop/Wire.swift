@@ -151,6 +151,7 @@ final class StartingLine: HTTPTransport {
     private struct State {
         var expected = 0
         var waiting: [CheckedContinuation<Void, Never>] = []
+        var isOffline = false
     }
 
     private let transport: any HTTPTransport
@@ -168,11 +169,15 @@ final class StartingLine: HTTPTransport {
         state.withLock { $0.expected = count }
     }
 
+    /// Lets all requests fail as without a network.
+    func goOffline() { state.withLock { $0.isOffline = true } }
+
     func send(
         _ request: HTTPRequest,
         progress: TransferProgress.Handler?
     ) async throws(TransportError) -> HTTPResponse {
         await cross()
+        guard !state.withLock(\.isOffline) else { throw TransportError(.noNetwork, "in a tunnel") }
         return try await transport.send(request, progress: progress)
     }
 

@@ -22,7 +22,7 @@ public import Foundation
 public final class APICache: Sendable {
     private struct State {
         var sessions: [String: CacheFolder] = [:]
-        /// Those whose responses could not be removed, and are not to be found.
+        /// The beginnings of the names of those whose responses could not be removed, and are not to be found.
         var unusableSessions: Set<String> = []
         var isUsable: Bool?
         /// What is being validated after it was used.
@@ -78,7 +78,7 @@ public final class APICache: Sendable {
     /// Removes all responses of all sessions.
     ///
     /// Returns when none is found any more; the files are removed afterwards, on another thread.
-    public func removeAll() { endSessions { _ in true } }
+    public func removeAll() { endSessions("") }
 
     /// Calls the error hook of `owner`, which is not retained.
     func attach(to owner: any CookieJarOwner) {
@@ -93,44 +93,73 @@ public final class APICache: Sendable {
     // MARK: Sessions
 
     /// `nil` when the folder cannot be used.
-    func session(_ name: String) -> CacheFolder? {
+    func session(_ name: String) -> CacheFolder? { session(name, again: true) }
+
+    private func session(_ name: String, again: Bool) -> CacheFolder? {
         if let session = state.withLock({ $0.sessions[name] }) { return session }
-        guard state.withLock({ $0.isUsable }) ?? makeFolder(), !state.withLock({ $0.unusableSessions.contains(name) })
-        else {
-            return nil
-        }
+        guard state.withLock({ $0.isUsable }) ?? makeFolder(),
+            !state.withLock({ $0.unusableSessions.contains(where: name.hasPrefix) })
+        else { return nil }
         do throws(SystemError) {
             let new = try CacheFolder("\(folder)/\(name)", name: name) { [weak self] in self?.report($0) }
-            return state.withLock { state in
+            let session = state.withLock { state in
                 let session = state.sessions[name] ?? new
                 state.sessions[name] = session
+                state.reported.remove(.unusableFolder)
                 return session
             }
+            if session.isCurrent { return session }
+            // Ended between its opening and this.
+            drop(session)
+            return again ? self.session(name, again: false) : nil
         } catch {
-            // The folder of all of them may have been removed.
-            if error.number == ENOENT { state.withLock { $0.isUsable = nil } }
+            // The folder of all of them may have been removed, or another process has ended a session just now.
+            if error.number == ENOENT {
+                state.withLock { $0.isUsable = nil }
+                if again { return self.session(name, again: false) }
+            }
             report(APICacheError(.unusableFolder, reason: error.reason))
             return nil
         }
     }
 
-    /// What is stored with the cookies of a jar is found by no load that begins later.
-    func endSessions(of jar: CookieJar) { endSessions { $0.hasPrefix(jar.cacheName + "-") } }
-
-    private func endSessions(where isEnded: (String) -> Bool) {
-        close(where: isEnded)
-        for name in names(in: folder) where !name.hasPrefix(".") && isEnded(name) { setAside(name) }
-        // Those that have been opened meanwhile.
-        close(where: isEnded)
+    /// Another process has ended it: the next load opens a new one.
+    func drop(_ session: CacheFolder) {
+        session.end()
+        let removed = state.withLock { state in
+            state.isUsable = nil
+            return state.sessions[session.name] === session ? state.sessions.removeValue(forKey: session.name) : nil
+        }
+        withExtendedLifetime(removed) {}
     }
 
-    private func close(where isEnded: (String) -> Bool) {
-        let open = state.withLock(\.sessions)
-        for (name, session) in open where isEnded(name) {
-            session.end()
-            let removed = state.withLock { $0.sessions[name] === session ? $0.sessions.removeValue(forKey: name) : nil }
-            withExtendedLifetime(removed) {}
+    /// What is stored with the cookies of a jar is found by no load that begins later.
+    func endSessions(of jar: CookieJar) { endSessions(jar.cacheName + "-") }
+
+    private func endSessions(_ beginning: String) {
+        let open = close(beginning)
+        do throws(SystemError) {
+            for name in try names(in: folder) where !name.hasPrefix(".") && name.hasPrefix(beginning) { setAside(name) }
+        } catch {
+            // At least those of this process.
+            open.forEach(setAside)
+            didNotRemove(beginning, error)
         }
+        // Those that have been opened meanwhile.
+        _ = close(beginning)
+    }
+
+    /// Returns the names of the sessions that were open.
+    private func close(_ beginning: String) -> [String] {
+        let open = state.withLock(\.sessions).values.filter { $0.name.hasPrefix(beginning) }
+        for session in open { drop(session) }
+        return open.map(\.name)
+    }
+
+    private func didNotRemove(_ beginning: String, _ error: SystemError) {
+        guard error.number != ENOENT else { return }
+        state.withLock { _ = $0.unusableSessions.insert(beginning) }
+        report(APICacheError(.cannotWrite, reason: "stored responses were not removed: \(error.reason)"))
     }
 
     private func makeFolder() -> Bool {
@@ -163,19 +192,26 @@ public final class APICache: Sendable {
 
     func store(_ stored: StoredResponse, _ content: CacheContent, _ key: CacheKey, in session: CacheFolder) {
         guard stored.bodyLength <= capacity / 10 else { return }
-        change(session) { session throws(SystemError) in try session.store(stored, content, key) }
+        let isStored = change(session) { session throws(SystemError) in try session.store(stored, content, key) }
+        // Not an older one in its place.
+        if !isStored { session.remove(key) }
     }
 
     func update(_ entry: CacheEntry, to stored: StoredResponse, in session: CacheFolder) {
-        change(session) { session throws(SystemError) in
+        let isStored = change(session) { session throws(SystemError) in
             try session.update(entry, to: stored)
             return 0
         }
+        if !isStored { session.remove(entry) }
     }
 
-    private func change(_ session: CacheFolder, _ body: (CacheFolder) throws(SystemError) -> Int64) {
+    private func change(_ session: CacheFolder, _ body: (CacheFolder) throws(SystemError) -> Int64) -> Bool {
+        guard session.isCurrent else {
+            drop(session)
+            return true
+        }
         do throws(SystemError) {
-            let size = try Self.healing(session, body) { replacement(of: session) } + 1_024
+            let size = try body(session) + 1_024
             let mustCount = state.withLock { state in
                 state.reported.remove(.cannotWrite)
                 let newBytes = (state.newBytes ?? capacity) + size
@@ -190,33 +226,14 @@ public final class APICache: Sendable {
                     state.withLock { $0.isCounting = false }
                 }
             }
+            return true
         } catch {
-            // The session has been removed meanwhile.
-            if error.number != ENOENT { report(APICacheError(.cannotWrite, reason: error.reason)) }
+            // The session has been removed meanwhile, or another load has stored something at the same time.
+            if ![ENOENT, ENOTDIR, EISDIR, ENOTEMPTY].contains(error.number) {
+                report(APICacheError(.cannotWrite, reason: error.reason))
+            }
+            return false
         }
-    }
-
-    /// Once more in a new folder, if somebody has removed the one that is open.
-    private static func healing(
-        _ session: CacheFolder,
-        _ body: (CacheFolder) throws(SystemError) -> Int64,
-        replacement: () -> CacheFolder?
-    ) throws(SystemError) -> Int64 {
-        do throws(SystemError) {
-            return try body(session)
-        } catch {
-            guard error.number == ENOENT, session.isGone, let replacement = replacement() else { throw error }
-            return try body(replacement)
-        }
-    }
-
-    /// `nil` for a session that has ended.
-    private func replacement(of session: CacheFolder) -> CacheFolder? {
-        let former = state.withLock { state in
-            state.isUsable = nil
-            return state.sessions[session.name] === session ? state.sessions.removeValue(forKey: session.name) : nil
-        }
-        return former == nil ? nil : self.session(session.name)
     }
 
     private func report(_ error: APICacheError) {
@@ -241,32 +258,36 @@ public final class APICache: Sendable {
     /// Renamed first, because to remove thousands of files takes long.
     private func setAside(_ name: String) {
         let removed = "\(folder)/\(Self.removedMark)\(UUID().uuidString)"
-        guard rename("\(folder)/\(name)", removed) == 0 else {
-            guard errno != ENOENT else { return }
-            let error = APICacheError(.cannotWrite, reason: SystemError.last("rename").reason)
-            state.withLock { _ = $0.unusableSessions.insert(name) }
-            return report(error)
+        guard rename("\(folder)/\(name)", removed) == 0 else { return didNotRemove(name, .last("rename")) }
+        Self.queue.async { Self.removeFolder(removed) }
+    }
+
+    /// Another process may add a file meanwhile.
+    private static func removeFolder(_ path: String) {
+        for _ in 0..<10 {
+            try? FileManager.default.removeItem(atPath: path)
+            if access(path, F_OK) != 0 { return }
         }
-        Self.queue.async { try? FileManager.default.removeItem(atPath: removed) }
     }
 
     /// What killed processes have left.
     private func removeRest() {
-        for name in names(in: folder) {
-            if name.hasPrefix(Self.removedMark) { try? FileManager.default.removeItem(atPath: "\(folder)/\(name)") }
+        for name in (try? names(in: folder)) ?? [] {
+            if name.hasPrefix(Self.removedMark) { Self.removeFolder("\(folder)/\(name)") }
             if CacheSession.isOfEndedProcess(name) { setAside(name) }
         }
     }
 
-    private func names(in path: String) -> [String] {
-        (try? FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY))?.names() ?? []
+    private func names(in path: String) throws(SystemError) -> [String] {
+        try FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY).names()
     }
 
     /// Waits until what is over the capacity has been removed.
     package func waitForEviction() { Self.queue.sync {} }
 
     private func evict() {
-        var files = names(in: folder).filter { !$0.hasPrefix(".") }.flatMap {
+        removeRest()
+        var files = ((try? names(in: folder)) ?? []).filter { !$0.hasPrefix(".") }.flatMap {
             CacheFileGroup.all(in: "\(folder)/\($0)")
         }
         var total = files.reduce(0) { $0 + $1.size }

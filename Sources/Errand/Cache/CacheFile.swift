@@ -7,6 +7,11 @@ struct CacheEntry: Sendable {
     /// With the folder of variants, if it varies.
     let name: String
     let key: CacheKey
+
+    var bodyName: String? {
+        guard case .file(let file) = body else { return nil }
+        return file.name
+    }
 }
 
 /// The body of a stored response: short ones are in the file of the response, other ones are open files, which can be read although
@@ -75,6 +80,11 @@ struct CacheFile {
 
     init(_ stored: StoredResponse, key: CacheKey, body: Body) {
         (self.stored, self.key, self.body) = (stored, key.bytes, body)
+    }
+
+    var bodyName: String? {
+        guard case .file(let name, _, _) = body else { return nil }
+        return name
     }
 
     // MARK: Writing

@@ -5,8 +5,8 @@ struct CacheFileGroup {
     private let name: String
     private var paths: [String] = []
     private(set) var size: Int64 = 0
-    /// In seconds.
-    private(set) var lastUse = 0
+    /// In nanoseconds.
+    private(set) var lastUse: Int64 = 0
 
     /// Removes what killed processes have left as well.
     static func all(in folder: String) -> [CacheFileGroup] {
@@ -14,7 +14,7 @@ struct CacheFileGroup {
             return []
         }
         var groups: [String: CacheFileGroup] = [:]
-        for name in descriptor.names() {
+        for name in (try? descriptor.names()) ?? [] {
             let path = "\(folder)/\(name)"
             var status = stat()
             guard lstat(path, &status) == 0 else { continue }
@@ -24,10 +24,10 @@ struct CacheFileGroup {
                 for variant in variants { groups["\(name)/\(variant.name)"] = variant }
                 continue
             }
-            let (size, used) = (Int64(status.st_size), status.modificationTime.tv_sec)
+            let (size, used) = (Int64(status.st_size), status.modificationTime)
             // A process that writes it takes less than an hour.
             if name.hasPrefix(CacheFolder.temporary) {
-                if abs(time(nil) - used) > 3_600 { unlink(path) }
+                if abs(time(nil) - used.tv_sec) > 3_600 { unlink(path) }
                 continue
             }
             let response = String(name.prefix { $0 != CacheFolder.bodyMark })
@@ -38,10 +38,10 @@ struct CacheFileGroup {
 
     private init(_ name: String) { self.name = name }
 
-    private mutating func add(_ path: String, _ size: Int64, _ lastUse: Int) {
+    private mutating func add(_ path: String, _ size: Int64, _ used: timespec) {
         paths.append(path)
         self.size += size
-        self.lastUse = max(self.lastUse, lastUse)
+        lastUse = max(lastUse, Int64(used.tv_sec) * 1_000_000_000 + Int64(used.tv_nsec))
     }
 
     func remove() { for path in paths { unlink(path) } }

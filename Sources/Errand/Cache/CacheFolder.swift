@@ -7,21 +7,28 @@ import Synchronization
 /// next one. Files are complete when they get their names, and no other process is waited for.
 final class CacheFolder: Sendable {
     let name: String
+    private let path: String
     private let folder: FileDescriptor
+    private let identity: stat
     private let hasEnded = Atomic(false)
     private let report: @Sendable (APICacheError) -> Void
 
     init(_ path: String, name: String, report: @escaping @Sendable (APICacheError) -> Void) throws(SystemError) {
-        self.name = name
+        (self.name, self.path) = (name, path)
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .last("mkdir") }
         folder = try FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+        identity = try folder.status()
         self.report = report
     }
 
     func end() { hasEnded.store(true, ordering: .releasing) }
 
-    /// Whether another process has removed it, so that a new one must be made.
-    var isGone: Bool { (try? folder.status().st_nlink) ?? 0 == 0 }
+    /// Whether the session goes on: its end, also by another process, has given its path to another folder or to none.
+    var isCurrent: Bool {
+        var status = stat()
+        guard !hasEnded.load(ordering: .acquiring), lstat(path, &status) == 0 else { return false }
+        return status.st_ino == identity.st_ino && status.st_dev == identity.st_dev
+    }
 
     // MARK: Reading
 
@@ -49,14 +56,24 @@ final class CacheFolder: Sendable {
         switch file.body {
         case .bytes(let data): return CacheEntry(stored: file.stored, body: .bytes(data), name: name, key: key)
         case .file(let bodyName, let length, let checksum):
-            // Evicted at this moment, or by hand.
-            guard let descriptor = try? FileDescriptor(opening: bodyName, O_RDONLY | O_NOFOLLOW, in: folder) else {
-                remove(name)
-                return nil
+            do throws(SystemError) {
+                let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
+                let descriptor = try FileDescriptor(opening: bodyName, flags, in: folder)
+                let body = CacheBodyFile(bodyName, length: length, checksum: checksum, descriptor)
+                return CacheEntry(stored: file.stored, body: .file(body), name: name, key: key)
+            } catch {
+                guard !error.isOfExhaustion else { return nil }
+                return replacement(of: file, name, key)
             }
-            let body = CacheBodyFile(bodyName, length: length, checksum: checksum, descriptor)
-            return CacheEntry(stored: file.stored, body: .file(body), name: name, key: key)
         }
+    }
+
+    /// What another load has stored while the body was looked for; removes a response whose body has gone.
+    private func replacement(of former: CacheFile, _ name: String, _ key: CacheKey) -> CacheEntry? {
+        guard case .file(let file) = file(name, for: key) else { return nil }
+        if file.bodyName != former.bodyName { return entry(file, name, key) }
+        remove(name)
+        return nil
     }
 
     private enum Found {
@@ -74,7 +91,7 @@ final class CacheFolder: Sendable {
             defer { bytes.deallocate() }
             let start = Result { () throws(SystemError) in try descriptor.fill(bytes, at: 0) }
             if case .failure(let error) = start, error.number == EISDIR {
-                return .variants(descriptor.names().filter { !$0.contains(Self.bodyMark) })
+                return .variants(try descriptor.names().filter { !$0.contains(Self.bodyMark) })
             }
             var count = try start.get()
             if count == bytes.count {
@@ -87,7 +104,8 @@ final class CacheFolder: Sendable {
             if let file = CacheFile(UnsafeRawBufferPointer(rebasing: bytes[..<count]), for: key) { return .file(file) }
             didFind(name, reason: "it is damaged, or of another version")
         } catch {
-            if error.number != ENOENT, error.number != ENOTDIR { didFind(name, reason: error.reason) }
+            let isAbsent = error.number == ENOENT || error.number == ENOTDIR
+            if !isAbsent, !error.isOfExhaustion { didFind(name, reason: error.reason) }
         }
         return .none
     }
@@ -99,6 +117,8 @@ final class CacheFolder: Sendable {
 
     /// Called for an entry whose body is not what was stored.
     func removeDamaged(_ entry: CacheEntry) {
+        // Not what another load has stored meanwhile.
+        guard case .file(let file) = file(entry.name), file.bodyName == entry.bodyName else { return }
         remove(entry)
         report(APICacheError(.unreadable, reason: "a stored response was removed: its body is damaged"))
     }
@@ -119,17 +139,21 @@ final class CacheFolder: Sendable {
             try makeFolder(name)
             name += "/" + stored.selection.name
         }
-        let former = file(name)
         // Those that have varied.
-        if case .variants = former { removeAll(in: name) }
+        if case .variants = file(name) { removeAll(in: name) }
         let (body, size) = try write(content, for: name)
+        let new = CacheFile(stored, key: key, body: body)
+        // Not before: another load may have stored one meanwhile.
+        let former = file(name)
         do throws(SystemError) {
-            try write(CacheFile(stored, key: key, body: body), to: name)
+            try write(new, to: name)
         } catch {
-            if case .file(let bodyName, _, _) = body { unlinkat(folder.number, bodyName, 0) }
+            removeBody(of: new)
             throw error
         }
         if case .file(let file) = former { removeBody(of: file) }
+        // That of the load which was last counts.
+        if new.bodyName != nil, case .file(let last) = file(name), last.bodyName != new.bodyName { removeBody(of: new) }
         return size
     }
 
@@ -137,15 +161,24 @@ final class CacheFolder: Sendable {
     private func makeFolder(_ name: String) throws(SystemError) {
         if mkdirat(folder.number, name, 0o700) == 0 { return }
         guard errno == EEXIST else { throw .last("mkdirat") }
-        guard case .file(let file) = file(name) else { return }
-        removeBody(of: file)
-        remove(name)
+        switch file(name) {
+        case .variants: return
+        case .file(let file):
+            removeBody(of: file)
+            remove(name)
+        // It was damaged, and is removed.
+        case .none: break
+        }
         guard mkdirat(folder.number, name, 0o700) == 0 || errno == EEXIST else { throw .last("mkdirat") }
     }
 
     /// With other lines, and the same body.
     func update(_ entry: CacheEntry, to stored: StoredResponse) throws(SystemError) {
         guard !hasEnded.load(ordering: .acquiring) else { return }
+        // Not what another load has stored meanwhile.
+        guard case .file(let file) = file(entry.name), file.stored.responseDate == entry.stored.responseDate,
+            file.bodyName == entry.bodyName
+        else { return }
         let body: CacheFile.Body =
             switch entry.body {
             case .bytes(let data): .bytes(data)
@@ -212,12 +245,12 @@ final class CacheFolder: Sendable {
     private func remove(_ name: String) { unlinkat(folder.number, name, 0) }
 
     private func removeBody(of file: CacheFile) {
-        if case .file(let name, _, _) = file.body { unlinkat(folder.number, name, 0) }
+        if let name = file.bodyName { unlinkat(folder.number, name, 0) }
     }
 
     private func removeAll(in name: String) {
         guard let variants = try? FileDescriptor(opening: name, O_RDONLY | O_DIRECTORY, in: folder) else { return }
-        for name in variants.names() { unlinkat(variants.number, name, 0) }
+        for name in (try? variants.names()) ?? [] { unlinkat(variants.number, name, 0) }
         unlinkat(folder.number, name, AT_REMOVEDIR)
     }
 }

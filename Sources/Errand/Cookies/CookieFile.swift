@@ -18,7 +18,9 @@ struct CookieFile: Sendable {
     static func cacheName(of url: URL?) -> String {
         guard let url else { return "\(memoryMark)\(getpid())-\(UUID().uuidString)" }
         let path = url.absoluteURL.standardizedFileURL.path(percentEncoded: false)
-        return Checksum.name(of: Array(path.trimmingPrefix(NSHomeDirectory()).utf8))
+        let home = NSHomeDirectory() + "/"
+        let name = path.hasPrefix(home) ? "~/" + path.dropFirst(home.count) : path
+        return Checksum.name(of: Array(name.utf8))
     }
 
     init(_ url: URL) {

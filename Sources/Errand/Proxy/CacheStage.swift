@@ -135,6 +135,11 @@ final class CacheStage {
         _ source: APIResponse.Source,
         age: Duration
     ) throws(APIError) -> APIResponse? {
+        // Another process may have ended the session.
+        guard let folder, folder.isCurrent else {
+            folder.map(use.cache.drop)
+            return nil
+        }
         var response = HTTPResponse(status: entry.stored.status, headers: entry.stored.headers)
         if !use.policy.isRule { response.headers["Age"] = String(age.components.seconds) }
         var file: CacheBodyFile?
@@ -147,21 +152,21 @@ final class CacheStage {
             }
             if file == nil {
                 guard let body = entry.body.data() else {
-                    folder?.removeDamaged(entry)
+                    folder.removeDamaged(entry)
                     return nil
                 }
                 response.body = body
             }
             if !use.policy.isRule { setPart(of: entry, to: request, &response, &file) }
         }
-        folder?.didUse(entry)
+        folder.didUse(entry)
         let url = entry.stored.url
         guard request.destination != .memory else {
             return APIResponse(response, to: id, url: url).from(source, age: age, at: proxy.clock.uptime)
         }
         let exchange = Exchange(request, id: id, cookies: nil, proxy: proxy, trace: nil)
         guard let answer = try exchange.stored(response, file, url: url, accepting: statuses) else {
-            folder?.removeDamaged(entry)
+            folder.removeDamaged(entry)
             return nil
         }
         return answer.from(source, age: age, at: proxy.clock.uptime)

@@ -205,6 +205,7 @@ extension APIManager {
         }
         let cache = try manager.cacheUse(
             of: prepared,
+            cookies,
             with: options,
             as: role,
             sending: draft,
@@ -214,7 +215,7 @@ extension APIManager {
         let call = Call(
             id: id,
             service: prepared,
-            cookies: cookies,
+            cookies: options.sendsCookies ? cookies : nil,
             draft: draft,
             serializer: serializer,
             options: LoadOptions(

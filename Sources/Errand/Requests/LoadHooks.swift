@@ -58,7 +58,7 @@ extension BaseAPIRequest {
         _ service: APIService?,
         with options: APIRequestOptions,
         as role: LoginRole
-    ) throws(APIError) -> (APIService, CookieJar?) {
+    ) throws(APIError) -> (APIService, CookieJar) {
         guard var service else {
             throw APIError(.invalidRequest, reason: "there is no service: set defaultService of the proxy")
         }
@@ -66,7 +66,7 @@ extension BaseAPIRequest {
         if options.failsWhenUnreachable, proxy.cache == nil, proxy.reachability.status == .unreachable {
             throw APIError(.noNetwork, reason: "there is no network, and failsWhenUnreachable is true")
         }
-        let cookies = options.sendsCookies ? proxy.jar(for: service) : nil
+        let cookies = proxy.jar(for: service)
         // Before the changes of this request.
         if !role.isLoginRequest { service.setLoginOwner(sentBy: proxy) }
         if var envelope = options.envelope {
@@ -93,6 +93,7 @@ extension BaseAPIRequest {
     /// `nil` without a cache.
     func cacheUse(
         of service: APIService,
+        _ cookies: CookieJar,
         with options: APIRequestOptions,
         as role: LoginRole,
         sending draft: RequestDraft,
@@ -118,7 +119,7 @@ extension BaseAPIRequest {
         }
         guard let cache = proxy.cache else { return nil }
         let isReloading = pager?.isReloading == true
-        let session = CacheSession.name(of: service, proxy.jar(for: service), sendsCookies: options.sendsCookies)
+        let session = CacheSession.name(of: service, cookies, sendsCookies: options.sendsCookies)
         return CacheUse(
             policy,
             cache,

@@ -21,9 +21,9 @@ struct FileDescriptor: ~Copyable {
 
     deinit { close(number) }
 
-    /// The names in an open folder, without `.` and `..`; none if it cannot be read.
-    func names() -> [String] {
-        guard let stream = fdopendir(dup(number)) else { return [] }
+    /// The names in an open folder, without `.` and `..`.
+    func names() throws(SystemError) -> [String] {
+        guard let stream = fdopendir(dup(number)) else { throw .last("fdopendir") }
         defer { closedir(stream) }
         rewinddir(stream)
         var names: [String] = []
@@ -116,6 +116,9 @@ package struct SystemError: Error {
     let call: String
     package let number: CInt
     static func last(_ call: String) -> SystemError { SystemError(call: call, number: errno) }
+
+    /// Whether the process or the system has too much open, which says nothing about the file.
+    var isOfExhaustion: Bool { [EMFILE, ENFILE, ENOMEM].contains(number) }
 
     package var reason: String { "\(call): \(String(cString: strerror(number)))" }
 }
