@@ -96,7 +96,10 @@ public final class APICache: Sendable {
     func session(_ name: String) -> CacheFolder? { session(name, again: true) }
 
     private func session(_ name: String, again: Bool) -> CacheFolder? {
-        if let session = state.withLock({ $0.sessions[name] }) { return session }
+        if let session = state.withLock({ $0.sessions[name] }) {
+            if session.isCurrent { return session }
+            drop(session)
+        }
         guard state.withLock({ $0.isUsable }) ?? makeFolder(),
             !state.withLock({ $0.unusableSessions.contains(where: name.hasPrefix) })
         else { return nil }
