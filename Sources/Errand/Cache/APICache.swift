@@ -97,7 +97,7 @@ public final class APICache: Sendable {
 
     private func session(_ name: String, again: Bool) -> CacheFolder? {
         if let session = state.withLock({ $0.sessions[name] }) {
-            if session.isCurrent { return session }
+            if session.seemsCurrent { return session }
             drop(session)
         }
         guard state.withLock({ $0.isUsable }) ?? makeFolder(),

@@ -11,6 +11,9 @@ final class CacheFolder: Sendable {
     private let folder: FileDescriptor
     private let identity: stat
     private let hasEnded = Atomic(false)
+    private let lastCheck = Atomic(MonotonicClock.now)
+    /// What was used in this second, and need not be marked again.
+    private let marked = Lock<(second: Int, names: Set<String>)>((0, []))
     private let report: @Sendable (APICacheError) -> Void
 
     init(_ path: String, name: String, report: @escaping @Sendable (APICacheError) -> Void) throws(SystemError) {
@@ -28,6 +31,15 @@ final class CacheFolder: Sendable {
         var status = stat()
         guard !hasEnded.load(ordering: .acquiring), lstat(path, &status) == 0 else { return false }
         return status.st_ino == identity.st_ino && status.st_dev == identity.st_dev
+    }
+
+    /// As ``isCurrent``, but at most once in 10 ms: what is used or stored is checked each time.
+    var seemsCurrent: Bool {
+        let now = MonotonicClock.now
+        let isDue = now - lastCheck.load(ordering: .relaxed) >= 10_000_000
+        guard isDue else { return !hasEnded.load(ordering: .acquiring) }
+        lastCheck.store(now, ordering: .relaxed)
+        return isCurrent
     }
 
     // MARK: Reading
@@ -124,7 +136,14 @@ final class CacheFolder: Sendable {
     }
 
     /// So that it is removed after those that were used earlier.
-    func didUse(_ entry: CacheEntry) { _ = utimensat(folder.number, entry.name, nil, 0) }
+    func didUse(_ entry: CacheEntry) {
+        let second = time(nil)
+        let isNew = marked.withLock { marked in
+            if marked.second != second { marked = (second, []) }
+            return marked.names.insert(entry.name).inserted
+        }
+        if isNew { _ = utimensat(folder.number, entry.name, nil, 0) }
+    }
 
     // MARK: Writing
 
