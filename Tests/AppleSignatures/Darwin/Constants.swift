@@ -9,6 +9,7 @@ public var EPERM: Int32 { 1 }
 public var ENOENT: Int32 { 2 }
 public var ESRCH: Int32 { 3 }
 public var EINTR: Int32 { 4 }
+public var ENOMEM: Int32 { 12 }
 public var EACCES: Int32 { 13 }
 public var EEXIST: Int32 { 17 }
 public var ENOTDIR: Int32 { 20 }
@@ -33,6 +34,7 @@ public var STDIN_FILENO: Int32 { 0 }
 public var STDOUT_FILENO: Int32 { 1 }
 public var STDERR_FILENO: Int32 { 2 }
 
+public var F_OK: Int32 { 0 }
 public var AT_REMOVEDIR: Int32 { 0x80 }
 
 public var O_RDONLY: Int32 { 0 }

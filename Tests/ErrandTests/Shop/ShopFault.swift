@@ -24,7 +24,7 @@ enum ShopFault: String, CaseIterable {
         "13 (Signed requests, a copy, and a wrong clock) did not hold: a copy of a request was accepted"
     case immortalKey = "14 (Sealed payments, whose key expires) did not hold: 0 payments were refused, not 10"
     case forgetfulServer = "18 (A new process, still signed in) did not hold: the new process ended with status 1"
-    case immortalSession = "19 (Sign out) did not hold: the old cookie still counts: HTTP 200"
+    case immortalSession = "20 (Sign out) did not hold: the old cookie still counts: HTTP 200"
 
     /// The routes of the faulty shop.
     func routes() throws -> RouteTable {
