@@ -74,7 +74,7 @@ final class CacheFolder: Sendable {
                 let body = CacheBodyFile(bodyName, length: length, checksum: checksum, descriptor)
                 return CacheEntry(stored: file.stored, body: .file(body), name: name, key: key)
             } catch {
-                guard !error.isOfExhaustion else { return nil }
+                guard !error.isOfProcess else { return nil }
                 return replacement(of: file, name, key)
             }
         }
@@ -117,7 +117,7 @@ final class CacheFolder: Sendable {
             didFind(name, reason: "it is damaged, or of another version")
         } catch {
             let isAbsent = error.number == ENOENT || error.number == ENOTDIR
-            if !isAbsent, !error.isOfExhaustion { didFind(name, reason: error.reason) }
+            if !isAbsent, !error.isOfProcess { didFind(name, reason: error.reason) }
         }
         return .none
     }

@@ -18,7 +18,7 @@ struct CacheKey: Sendable {
     init?(_ request: HTTPRequest, by policy: CachePolicy) {
         let version = if case .version(let number) = policy { " \(number)" } else { "" }
         var bytes = Array("rule\(version) \(request.method) \(request.url.absoluteString)\n".utf8)
-        if let range = request.headers["Range"] { bytes += Array("\(range)\n".utf8) }
+        bytes += Array("\(request.headers["Range"] ?? "")\n".utf8)
         for piece in request.body.pieces {
             guard case .data(let data) = piece, bytes.count + data.count <= 1 << 20 else { return nil }
             bytes += data

@@ -11,7 +11,7 @@
 /// | `renewed` | `waiting` for the same | when the load continues with the new login or key |
 /// | `tryingAgain` | a try | before each try but the first; then ``attempt`` is the number of the new try |
 /// | `joined` | `began` | for each try that shares the exchange of another load |
-/// | `missedCache` | `began` | at most once for each lookup in a cache, also after `started` |
+/// | `missedCache` | `began` | at most once, also after `started` |
 /// | `respondedFromCache` | `began` | for each stored response that is used or shown, also after the exchange that has confirmed it |
 /// | `requestMade` | `started` | once for each request on the wire, with a new number in ``exchange`` |
 /// | `sent` | `requestMade` | at most once for each number |

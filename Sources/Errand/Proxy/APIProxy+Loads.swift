@@ -88,10 +88,10 @@ extension APIProxy {
                 priority: .background,
                 login: call.service.login,
                 loginRole: call.loginRole
-            ) { interruption in
+            ) { [loads] interruption in
                 switch interruption {
                 case .cancelled: ended(.failure(APIError(.cancelled)))
-                case .timedOut: ended(.failure(Interruption.timeout))
+                case .timedOut: if loads.claim(id) != nil { ended(.failure(Interruption.timeout)) }
                 }
             }
         )

@@ -202,6 +202,9 @@ final class CacheStage {
     /// Whether response adapters have had it, or must not have it.
     var skipsAdapters: Bool { isGenerated || used?.stored.isAdapted == true }
 
+    /// Keeps no file open while the load queues, which looks again afterwards.
+    func forgetLookup() { (prepared, validated, orOnError, orOffline) = (nil, nil, nil, nil) }
+
     /// What has been shown is not what the load ends with.
     func didShow() { used = nil }
 
@@ -243,7 +246,8 @@ final class CacheStage {
             return stale
         }
         if response.status == 304, let entry = validated, let folder {
-            guard
+            // After a redirect, it is that of another URL.
+            guard response.redirects.isEmpty,
                 let updated = entry.stored.updated(by: response.headers, requestDate: requestDate, responseDate: date),
                 let stored = try self.response(
                     of: CacheEntry(stored: updated, body: entry.body, name: entry.name, key: entry.key),
@@ -308,7 +312,10 @@ final class CacheStage {
     /// Removes what was used or stored, for a response that the app refuses.
     var forget: (@Sendable () -> Void)? {
         guard let folder, let key else { return nil }
-        return { folder.remove(key) }
+        return { [isRule = use.policy.isRule] in
+            folder.remove(key)
+            if !isRule { folder.remove(CacheKey(key.url, part: true)) }
+        }
     }
 
     func end<Value>(with loaded: LoadedValue<Value>) -> LoadedValue<Value> {

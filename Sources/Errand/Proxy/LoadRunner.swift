@@ -77,6 +77,8 @@ final class LoadRunner<Value: Sendable> {
                 place = .unknown
                 cache?.end(with: error)
                 if cache?.bypass(after: error) == true { continue }
+                // Not what has just failed.
+                if error.response != nil { cache?.bypass(isUseless: false) }
                 if call.options.stream != nil, try await reconnects(after: error, in: sent) { continue }
                 try await recovery.recover(from: failure(error), in: sent, slot, failureContext(sent))
                 beginTry()
@@ -112,7 +114,8 @@ final class LoadRunner<Value: Sendable> {
     /// Discards the file of the load.
     @inline(never) private func failure(_ error: APIError) -> APIError {
         // An error with a complete response is one of what it contains.
-        proxy.loads.discardFile(of: call.id, isRefused: error.refusesFile && !Task.isCancelled)
+        // After a cancel, the owner of the ending discards it: the load may have another one since.
+        if !Task.isCancelled { proxy.loads.discardFile(of: call.id, isRefused: error.refusesFile) }
         return label(error).withoutFile
     }
 
@@ -152,6 +155,7 @@ final class LoadRunner<Value: Sendable> {
         // Built after the admission, so that a queued load holds no body, and its headers are current.
         // One that was made before a relogin has the old login.
         let prepared = cache?.prepared.flatMap { $0.generation == login.generation ? $0 : nil }
+        if cache?.prepared != nil, prepared == nil { proxy.loads.uncountSend(of: call.id) }
         cache?.prepared = nil
         let request = if let prepared { prepared.request } else { try await request(in: login.generation) }
         guard !call.renewsLogin || call.service.login.isCurrent(login) else { return nil }
@@ -204,7 +208,8 @@ final class LoadRunner<Value: Sendable> {
         }
         let wait = QueueWait()
         defer { if tries == 1 { queueTime = wait.duration } }
-        let didQueue = { @Sendable [trace = call.trace] in
+        let didQueue = { @Sendable [trace = call.trace, loads = proxy.loads, id = call.id] in
+            loads.removeTimer(of: id)
             wait.didQueue()
             trace?.didQueue()
         }
@@ -231,7 +236,9 @@ final class LoadRunner<Value: Sendable> {
         if !slot.acquireAtOnce() {
             // Not sent: the request is made again.
             if cache?.prepared != nil { proxy.loads.uncountSend(of: call.id) }
-            cache?.prepared = nil
+            cache?.forgetLookup()
+            proxy.loads.removeTimer(of: call.id)
+            if let lane = call.exchangeLane { _ = proxy.loads.setWaiting(in: lane, of: call.id) }
             wait.didQueue()
             call.trace?.didQueue()
         }
@@ -257,6 +264,7 @@ final class LoadRunner<Value: Sendable> {
         self.cache = cache
         let readsFirst = use.readsFirst(call.draft.method)
         let generation = call.service.login.generation
+        if readsFirst, let deadline = call.deadline { proxy.startTimer(of: call.id, for: deadline) }
         if readsFirst, let request = await lookupRequest(use, in: generation) {
             let step = try cache.step(for: request)
             switch step {
@@ -349,7 +357,8 @@ final class LoadRunner<Value: Sendable> {
         guard let use = call.options.cache, error.isOfUnreachableServer, proxy.loads.contains(call.id) else {
             return nil
         }
-        let cache = cache ?? CacheStage(use, of: call, in: proxy)
+        // A new one: the load may have passed over what is stored.
+        let cache = CacheStage(use, of: call, in: proxy)
         self.cache = cache
         do throws(APIError) {
             let request = try await keyRequest()

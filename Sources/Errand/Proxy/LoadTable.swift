@@ -87,6 +87,12 @@ final class LoadTable: Sendable {
         } == true
     }
 
+    /// While a load queues, no deadline runs.
+    func removeTimer(of id: RequestID) {
+        let timer = update(id) { exchange(&$0.timer, with: nil) }
+        timer??.cancel()
+    }
+
     /// Removes the former file, that of a response that is received again.
     func setFile(_ file: (any LoadFile)?, of id: RequestID, isRefused: Bool = false) -> Bool {
         let former = update(id) { exchange(&$0.file, with: file) }

@@ -39,7 +39,7 @@ extension APIManager {
     public var cachedResponse: Response? { cachedContent as? Response }
 
     /// Ends a load at once with the ``response`` that the request has, if it is young enough and was loaded with the same
-    /// parameters; otherwise loads.
+    /// parameters, path, service and login; otherwise loads.
     ///
     /// For a screen that appears again: nothing is sent, and the ending is delivered as usual, after this call has returned. If a
     /// load is running, no other one begins, whatever its parameters are. The parameters are compared as they are encoded in JSON, before hooks and adapters

@@ -11,8 +11,6 @@ extension APIManager {
         isReload: Bool = false,
         progress: (@MainActor (TransferProgress) -> Void)? = nil
     ) -> RequestID {
-        // What follows a reload is a part of it.
-        if isReload || part == .first && input != nil { pager?.isReloading = isReload }
         // A hook that is read here may begin a load, which is then older than this one.
         let (policy, service) = (restartPolicy, serviceForNewLoad)
         let (draft, options) = (RequestDraft(method: method, path: path), options)
@@ -25,11 +23,14 @@ extension APIManager {
         case .cancelPrevious: cancelAllRequests()
         case .concurrent: break
         }
+        // What follows a reload is a part of it.
+        if isReload || part == .first && input != nil { pager?.isReloading = isReload }
         let input = input ?? pager?.input(of: part) ?? .paramSource
         let load = Load(of: self, draft, to: service, role: role, indicator: indicator)
         load.observe(with: options, for: service)
         load.progress = progress
         loads.append(load.id)
+        history.keepOrigin(LoadOrigin(method, path, service), of: load.id)
         if case .delegate = receiver {} else { receivers[load.id] = receiver }
         // From here on the load ends with its session, and a cancel in any of the hooks below ends it.
         proxy.loads.insert(load.activeLoad(with: options, login: service?.login))
@@ -59,6 +60,7 @@ extension APIManager {
         guard let content,
             let former = history.content(
                 of: input.sourceParams ?? input.params,
+                from: LoadOrigin(method, path, service),
                 maxAge: maxAge,
                 at: proxy.clock.uptime,
                 encoder: service?.encoder ?? JSONEncoder()
@@ -328,6 +330,7 @@ extension APIManager {
         guard let callForPage, proxy.loads.contains(id), let pager = manager?.pager else { return false }
         do throws(APIError) {
             guard let addition = try pager.additionToRepeat(id, after: result.error) else { return false }
+            fallback = nil
             run(callForPage(addition))
             return true
         } catch {
@@ -374,15 +377,28 @@ extension APIManager {
     }
 
     private func timedOut() {
-        let fallback = exchange(&fallback, with: nil)
+        // What is stored may be of another position than that of an edited list.
+        let isOutdated = fallback != nil && (try? manager?.pager?.additionToRepeat(id, after: nil)) ?? nil != nil
+        let fallback = isOutdated ? nil : exchange(&fallback, with: nil)
         (callForPage, isFallingBack) = (nil, fallback != nil)
         // The page may have been requested again since the deadline passed.
         if let load = proxy.loads[id] { proxy.stopWork(of: load) }
         guard let fallback else { return didFinish(.failure(Interruption.timeout)) }
-        Task {
-            let stored = await LoadRunner.fallback(of: fallback, in: self.proxy)
-            self.inScope { self.didFinish(stored.map(Result.success) ?? .failure(Interruption.timeout)) }
+        // The load ends with the first of both: code of the app may not return.
+        let timer = Task {
+            try? await proxy.clock.sleep(for: Self.longestFallback)
+            didFallBack(to: nil)
         }
+        Task {
+            didFallBack(to: await LoadRunner.fallback(of: fallback, in: proxy))
+            timer.cancel()
+        }
+    }
+
+    private static var longestFallback: Duration { .seconds(1) }
+
+    private func didFallBack(to stored: LoadedValue<Manager.Response>?) {
+        inScope { didFinish(stored.map(Result.success) ?? .failure(Interruption.timeout)) }
     }
 
     func ended(_ error: APIError) -> APIError {
@@ -462,6 +478,6 @@ extension BaseAPIRequest {
                 self.content = content
             }
         }
-        return pager?.loadDidEnd(id, with: result, response: response)
+        return isFormer ? nil : pager?.loadDidEnd(id, with: result, response: response)
     }
 }

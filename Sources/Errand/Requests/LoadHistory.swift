@@ -22,6 +22,20 @@ extension LoadInput {
     }
 }
 
+/// What a load is one of, besides its parameters.
+struct LoadOrigin: Equatable {
+    private let method: HTTPMethod
+    private let path: String
+    private let login: ObjectIdentifier?
+    /// Another one after a logout, and after a relogin.
+    private let generation: Int?
+
+    init(_ method: HTTPMethod, _ path: String, _ service: APIService?) {
+        (self.method, self.path) = (method, path)
+        (login, generation) = (service.map { ObjectIdentifier($0.login) }, service?.login.generation)
+    }
+}
+
 /// Which loads of a request are the newest, and what ``BaseAPIRequest/loadAgain()`` sends.
 struct LoadHistory {
     private(set) var newestEnding: RequestID?
@@ -29,7 +43,8 @@ struct LoadHistory {
     private(set) var newestSuccess: RequestID?
     private var newestInput: (id: RequestID, input: LoadInput)?
     /// What the response of the request was loaded with, and when it was received; `nil` if that is not known.
-    private var content: (params: APIParams?, response: APIResponse)?
+    private var content: (params: APIParams?, origin: LoadOrigin, response: APIResponse)?
+    private var newestOrigin: (id: RequestID, origin: LoadOrigin)?
 
     /// The key stays the same unless it is spent.
     func inputAgain(after error: APIError?) -> LoadInput? {
@@ -50,7 +65,9 @@ struct LoadHistory {
         newestInput = newest
     }
 
-    mutating func removeInput() { newestInput = nil }
+    mutating func removeInput() { (newestInput, content) = (nil, nil) }
+
+    mutating func keepOrigin(_ origin: LoadOrigin, of id: RequestID) { newestOrigin = (id, origin) }
 
     /// Removes the input of what is not a load, unless a load has begun since.
     mutating func removeInput(of id: RequestID, restoring former: LoadHistory) {
@@ -64,8 +81,8 @@ struct LoadHistory {
     mutating func recordSuccess(_ id: RequestID, _ response: APIResponse?) -> Bool {
         guard id.replaceIfNewer(&newestSuccess) else { return false }
         content = nil
-        if let response, let newestInput, newestInput.id == id {
-            content = (newestInput.input.params, response)
+        if let response, let newestInput, newestInput.id == id, let newestOrigin, newestOrigin.id == id {
+            content = (newestInput.input.params, newestOrigin.origin, response)
         }
         return true
     }
@@ -73,9 +90,17 @@ struct LoadHistory {
     /// A load has ended with the response that there was.
     mutating func recordFormerSuccess(_ id: RequestID) { _ = id.replaceIfNewer(&newestSuccess) }
 
-    /// Returns the response of the request if it is no older than `maxAge`, and of the same parameters.
-    func content(of params: APIParams?, maxAge: Duration, at uptime: Duration, encoder: JSONEncoder) -> APIResponse? {
-        guard let content, let receivedAt = content.response.receivedAt, uptime - receivedAt <= maxAge else {
+    /// Returns the response of the request if it is no older than `maxAge`, and of the same parameters and session.
+    func content(
+        of params: APIParams?,
+        from origin: LoadOrigin,
+        maxAge: Duration,
+        at uptime: Duration,
+        encoder: JSONEncoder
+    ) -> APIResponse? {
+        guard let content, content.origin == origin, let receivedAt = content.response.receivedAt,
+            uptime - receivedAt <= maxAge
+        else {
             return nil
         }
         let (old, new) = (try? content.params?.json(with: encoder), try? params?.json(with: encoder))

@@ -23,7 +23,11 @@ struct FileDescriptor: ~Copyable {
 
     /// The names in an open folder, without `.` and `..`.
     func names() throws(SystemError) -> [String] {
-        guard let stream = fdopendir(dup(number)) else { throw .last("fdopendir") }
+        let copy = dup(number)
+        guard let stream = fdopendir(copy) else {
+            defer { close(copy) }
+            throw .last("fdopendir")
+        }
         defer { closedir(stream) }
         rewinddir(stream)
         var names: [String] = []
@@ -117,8 +121,8 @@ package struct SystemError: Error {
     package let number: CInt
     static func last(_ call: String) -> SystemError { SystemError(call: call, number: errno) }
 
-    /// Whether the process or the system has too much open, which says nothing about the file.
-    var isOfExhaustion: Bool { [EMFILE, ENFILE, ENOMEM].contains(number) }
+    /// Whether it says nothing about the file: too much is open, or the device is locked.
+    var isOfProcess: Bool { [EMFILE, ENFILE, ENOMEM, EPERM, EINTR].contains(number) }
 
     package var reason: String { "\(call): \(String(cString: strerror(number)))" }
 }

@@ -29,6 +29,8 @@ extension HARValue {
             ("_error", exchange.error.map { .string($0) }),
             // As Chrome's developer tools write and read it.
             ("_fromCache", recorded.state == .cached ? "disk" : nil),
+            // In seconds.
+            ("_cacheAge", recorded.response?.age.map { .int($0.components.seconds) }),
             ("_resourceType", "fetch"),
             ("_truncated", isCut ? .bool(true) : nil),
         ])

@@ -37,16 +37,18 @@ struct RecordedResponse: Sendable {
     let head: RecordedHead
     let body: RecordedBody
     let timings: ExchangeTimings?
+    /// Of a stored response when it was used; `nil` for one of the network.
+    let age: Duration?
 
     init(_ response: HTTPResponse, bodyLimit: Int) {
-        url = nil
+        (url, age) = (nil, nil)
         head = RecordedHead(status: response.status, headers: response.headers)
         body = RecordedBody(response.body, limit: bodyLimit, isInFile: response.file != nil)
         timings = response.timings
     }
 
     init(_ response: APIResponse, bodyLimit: Int) {
-        url = response.url
+        (url, age) = (response.url, response.age)
         head = RecordedHead(status: response.status, headers: response.headers)
         body = RecordedBody(response.body, limit: bodyLimit, isInFile: response.file != nil)
         timings = response.timings

@@ -120,7 +120,7 @@ extension PrintedExchange {
         case .cancelled: status > 0 ? "\(status) cancelled" : "cancelled"
         case .unsent: recorded.error?.type.rawValue ?? "cancelled"
         case .open: "in flight"
-        case .cached: "\(status) stored"
+        case .cached: "\(status) stored" + (recorded.response?.age.map { " \($0.components.seconds) s ago" } ?? "")
         case .redirected: "\(status)"
         case .responded: error == nil ? "\(status)" : "\(status) failed"
         }

@@ -147,10 +147,11 @@ struct RecordingTests {
     func others() throws {
         session.begin(request)
         let stored = APIResponse(HTTPResponse(status: 200, body: Data("x".utf8)), url: .shop("/stored"))
-        session.send(.respondedFromCache(stored), load: 2, at: 1)
+        session.send(.respondedFromCache(stored.from(.cache, age: .seconds(90))), load: 2, at: 1)
         let entries = try entries()
         #expect(entries.map(\._state) == ["open", "cached"])
         #expect(entries.map(\._fromCache) == [nil, "disk"])
+        #expect(entries.map(\._cacheAge) == [nil, 90])
         #expect(entries.map(\.request.url).last == "https://api.shop.example/stored")
         #expect(entries.map(\.response.bodySize).last == 0)
     }

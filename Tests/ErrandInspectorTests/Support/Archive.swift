@@ -23,6 +23,7 @@ struct Archive: Decodable {
         let _state: String
         let _error: String?
         let _fromCache: String?
+        let _cacheAge: Int?
         let _truncated: Bool?
     }
     struct Field: Decodable, Equatable {

@@ -1,0 +1,146 @@
+import ErrandTesting
+import FixtureServer
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Errand
+@testable import ErrandTestSupport
+
+@MainActor @Suite("A cache at its edges", .limitedConcurrency, .hangLimit, .timeLimit(.minutes(10)))
+struct CacheEdgeTests {
+    private typealias Scene = CacheRuleScene
+
+    @Test func `A revalidation whose deadline passes ends once`() async throws {
+        let gate = Gate()
+        defer { gate.open() }
+        let scene = try Scene { _, number in
+            let response = Scene.version(number, "max-age=1, stale-while-revalidate=600")
+            return number == 1 ? response : response.behind(gate)
+        }
+        scene.service.deadline = .seconds(5)
+        #expect(await scene.load() == "v1 network")
+        scene.clock.advance(by: .seconds(2))
+        let endings = scene.proxy.endings
+        let reader = Task {
+            var ended: [String] = []
+            for await load in endings {
+                ended.append("\(load.ending)".prefix(7).description)
+                if ended.count == 2 { break }
+            }
+            return ended
+        }
+        await Task.yield()
+        #expect(await scene.load() == "v1 cache")
+        #expect(await scene.server.waitForTotalRequests(2))
+        await scene.clock.waitForSleepers()
+        scene.clock.advance(by: .seconds(5))
+        await scene.settle()
+        #expect(await reader.value.count == 2)
+        #expect(scene.violations == [])
+    }
+
+    @Test func `A fallback whose headers never come ends with the deadline`() async throws {
+        let scene = try Scene()
+        #expect(await scene.load(.fallback) == "v1 network")
+        let (never, latch) = (Latch(), Latch())
+        defer { never.open() }
+        scene.service.commonHeaders = {
+            latch.open()
+            try await never.wait()
+            return [:]
+        }
+        let load = Task { await scene.load(.fallback) { $0.deadline = .seconds(5) } }
+        try await latch.wait()
+        await scene.clock.waitForSleepers()
+        scene.clock.advance(by: .seconds(5))
+        await scene.clock.waitForSleepers()
+        scene.clock.advance(by: .seconds(1))
+        #expect(await load.value == "timeout")
+    }
+
+    @Test func `A deadline includes the headers that are made for a lookup`() async throws {
+        let scene = try Scene()
+        let never = Latch()
+        defer { never.open() }
+        scene.service.commonHeaders = {
+            try await never.wait()
+            return [:]
+        }
+        let load = Task { await scene.load { $0.deadline = .seconds(5) } }
+        await scene.clock.waitForSleepers()
+        scene.clock.advance(by: .seconds(5))
+        #expect(await load.value == "timeout")
+        #expect(scene.sent == 0)
+    }
+
+    @Test func `A 304 of the URL to which a redirect leads confirms nothing`() async throws {
+        let date: HeaderLines = ["Last-Modified": "Tue, 14 Nov 2023 22:13:20 GMT"]
+        let scene = try Scene { request, number in
+            switch (request.path, number) {
+            case ("/goods", 1): return Scene.version(1, "max-age=1", date)
+            case ("/goods", _): return .status(302, headers: ["Location": "/other"])
+            default:
+                return request.header("If-Modified-Since") == nil ? Scene.version(number, "no-store") : .status(304)
+            }
+        }
+        #expect(await scene.load() == "v1 network")
+        scene.clock.advance(by: .seconds(2))
+        #expect(await scene.load() == "v5 network")
+        #expect(scene.violations == [])
+    }
+
+    @Test func `A retry is not answered by the failure before it`() async throws {
+        let scene = try Scene { _, number in
+            number == 1 ? .text("busy", status: 503, headers: ["Cache-Control": "max-age=10"]) : Scene.version(number)
+        }
+        scene.service.retryPolicy = RetryPolicy()
+        let load = Task { await scene.load() }
+        await scene.clock.waitForSleepers()
+        scene.clock.advance(by: .seconds(60))
+        #expect(await load.value == "v2 network")
+    }
+
+    @Test func `What is needed is of the same path and the same login`() async throws {
+        final class Detail: BaseAPIRequest, APIManager {
+            typealias Response = String
+            var number = 1
+            var path: String { "/goods/\(number)" }
+            let method = HTTPMethod.get
+        }
+        let (scene, screen) = (try Scene { request, _ in .text(request.path) }, CacheScreen())
+        scene.proxy.defaultService = scene.service
+        let request = Detail(delegate: screen, proxy: scene.proxy)
+        request.loadIfNeeded(maxAge: .seconds(60))
+        #expect(await screen.ending() == .success)
+        request.loadIfNeeded(maxAge: .seconds(60))
+        #expect(await screen.ending() == .success)
+        #expect(scene.sent == 1)
+        request.number = 2
+        request.loadIfNeeded(maxAge: .seconds(60))
+        #expect(await screen.ending() == .success)
+        #expect(request.response == "/goods/2")
+        scene.proxy.logout()
+        request.loadIfNeeded(maxAge: .seconds(60))
+        #expect(await screen.ending() == .success)
+        #expect(scene.sent == 3)
+    }
+
+    @Test func `The priority of a load that has looked for a stored response can change while it queues`() async throws
+    {
+        let gate = Gate()
+        let scene = try Scene(limits: QueueLimits(perHost: 1, total: 1)) { request, _ in
+            request.path == "/first" ? Response.text("first").behind(gate) : .text(request.path)
+        }
+        let first = Task { await scene.load(.http, "/first") }
+        #expect(await scene.server.waitForTotalRequests(1))
+        let requests = ["/second", "/third"].map { scene.request(.http, $0) }
+        let ids = requests.map { $0.loadData() }
+        await suspend(while: scene.proxy.queuedCount < 2)
+        #expect(scene.proxy.setPriority(.userInitiated, of: ids[1]))
+        gate.open()
+        #expect(await first.value == "first network")
+        await suspend(while: requests.contains { $0.isLoading })
+        #expect(scene.server.requests.map(\.path) == ["/first", "/third", "/second"])
+    }
+}
