@@ -12,6 +12,8 @@ final class CacheFolder: Sendable {
     private let identity: stat
     private let hasEnded = Atomic(false)
     private let lastCheck = Atomic(MonotonicClock.now)
+    /// Of loads that replace a response.
+    private let turn = Lock(())
     /// What was used in this second, and need not be marked again.
     private let marked = Lock<(second: Int, names: Set<String>)>((0, []))
     private let report: @Sendable (APICacheError) -> Void
@@ -97,29 +99,40 @@ final class CacheFolder: Sendable {
     /// What cannot be read is removed and reported.
     private func file(_ name: String, for key: CacheKey? = nil) -> Found {
         do throws(SystemError) {
-            let descriptor = try FileDescriptor(opening: name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, in: folder)
-            // Longer than nearly all of them: to ask for the length would be one more call.
-            var bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 << 10, alignment: 16)
-            defer { bytes.deallocate() }
-            let start = Result { () throws(SystemError) in try descriptor.fill(bytes, at: 0) }
-            if case .failure(let error) = start, error.number == EISDIR {
-                return .variants(try descriptor.names().filter { !$0.contains(Self.bodyMark) })
-            }
-            var count = try start.get()
-            if count == bytes.count {
-                let size = Int(try descriptor.status().st_size)
-                guard size <= 64 << 20 else { throw SystemError(call: "read", number: EFBIG) }
-                bytes.deallocate()
-                bytes = .allocate(byteCount: size, alignment: 16)
-                count = try descriptor.fill(bytes, at: 0)
-            }
-            if let file = CacheFile(UnsafeRawBufferPointer(rebasing: bytes[..<count]), for: key) { return .file(file) }
+            if let found = try read(name, for: key) { return found }
             didFind(name, reason: "it is damaged, or of another version")
         } catch {
             let isAbsent = error.number == ENOENT || error.number == ENOTDIR
             if !isAbsent, !error.isOfProcess { didFind(name, reason: error.reason) }
         }
         return .none
+    }
+
+    /// Changes nothing; `nil` for what is no whole file of this version.
+    private func read(_ name: String, for key: CacheKey? = nil) throws(SystemError) -> Found? {
+        let descriptor = try FileDescriptor(opening: name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, in: folder)
+        // Longer than nearly all of them: to ask for the length would be one more call.
+        var bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 << 10, alignment: 16)
+        defer { bytes.deallocate() }
+        let start = Result { () throws(SystemError) in try descriptor.fill(bytes, at: 0) }
+        if case .failure(let error) = start, error.number == EISDIR {
+            return .variants(try descriptor.names().filter { !$0.contains(Self.bodyMark) })
+        }
+        var count = try start.get()
+        if count == bytes.count {
+            let size = Int(try descriptor.status().st_size)
+            guard size <= 64 << 20 else { throw SystemError(call: "read", number: EFBIG) }
+            bytes.deallocate()
+            bytes = .allocate(byteCount: size, alignment: 16)
+            count = try descriptor.fill(bytes, at: 0)
+        }
+        return CacheFile(UnsafeRawBufferPointer(rebasing: bytes[..<count]), for: key).map(Found.file)
+    }
+
+    /// The file of a response's body, if it has one; nothing is reported, so that no code of the app is called.
+    private func bodyName(of name: String) -> String? {
+        guard case .file(let file)? = try? read(name) else { return nil }
+        return file.bodyName
     }
 
     private func didFind(_ name: String, reason: String) {
@@ -162,17 +175,20 @@ final class CacheFolder: Sendable {
         if case .variants = file(name) { removeAll(in: name) }
         let (body, size) = try write(content, for: name)
         let new = CacheFile(stored, key: key, body: body)
-        // Not before: another load may have stored one meanwhile.
-        let former = file(name)
         do throws(SystemError) {
-            try write(new, to: name)
+            // One load at a time: each removes the body of the one before.
+            let former = try turn.withLock { _ throws(SystemError) in
+                let former = bodyName(of: name)
+                try write(new, to: name)
+                return former
+            }
+            if let former { unlinkat(folder.number, former, 0) }
         } catch {
             removeBody(of: new)
             throw error
         }
-        if case .file(let file) = former { removeBody(of: file) }
-        // That of the load which was last counts.
-        if new.bodyName != nil, case .file(let last) = file(name), last.bodyName != new.bodyName { removeBody(of: new) }
+        // Another process may have been the last one.
+        if let own = new.bodyName, bodyName(of: name) != own { removeBody(of: new) }
         return size
     }
 
