@@ -4,14 +4,15 @@ public import Foundation
 /// Stored responses on the disk, for the loads of a proxy; see ``CachePolicy``.
 ///
 /// ```swift
-/// let proxy = APIProxy(service: service, cookies: CookieJar(file: CookieJar.defaultFile), cache: APICache(folder: APICache.defaultFolder))
+/// let cache = APICache(folder: APICache.defaultFolder)
+/// let proxy = APIProxy(service: service, cookies: CookieJar(file: CookieJar.defaultFile), cache: cache)
 /// ```
 ///
 /// A stored response belongs to a session: to the origin and the ``APIEnvironment`` of the service, and to the cookie jar, whose
-/// file names the account. No other session receives it. ``APIProxy/logout(from:)`` removes all that belongs to the jar, and
-/// so does a request that signs in (``BaseAPIRequest/isLoginRequest``); after ``APIProxy/switchAccount(of:to:)`` those of the new jar are
-/// used. Responses of a jar without a file are not found by the next process. An app that changes to another account's token in
-/// any other way must call ``APIProxy/logout(from:)`` first.
+/// file names the account. No other session receives it. ``APIProxy/logout(from:)`` removes all that belongs to the jar, and so
+/// does a request that signs in (``BaseAPIRequest/isLoginRequest``); after ``APIProxy/switchAccount(of:to:)`` those of the new
+/// jar are used. Responses of a jar without a file are not found by the next process. An app that changes to another account's
+/// token in any other way must call ``APIProxy/logout(from:)`` first.
 ///
 /// Each response is a file that only its owner may read, with a checksum, and a long body is a file of its own. A file that is
 /// damaged or of another version is removed, reported to ``APIProxy/onError``, and not used. Nothing that happens to the folder
@@ -48,8 +49,8 @@ public final class APICache: Sendable {
     ///
     /// - Parameters:
     ///   - folder: The folder, which is made when it is needed. It must contain nothing else.
-    ///   - capacity: The greatest number of bytes of all responses, of all sessions; 100 MB by default. Beyond it, the least recently
-    ///     used responses are removed. A response of more than a tenth is not stored.
+    ///   - capacity: The greatest number of bytes of all responses, of all sessions; 100 MB by default. Beyond it, the least
+    ///     recently used responses are removed. A response of more than a tenth is not stored.
     ///   - usesHeuristicFreshness: Whether a response with a `Last-Modified` and no expiry time is fresh for a tenth of its age
     ///     (RFC 9111 section 4.2.2), at most a day; false by default, so that such a response is validated.
     public init(folder: URL, capacity: Int = 100_000_000, usesHeuristicFreshness: Bool = false) {

@@ -245,8 +245,9 @@ public final class APIProxy: Sendable {
     /// called for it. The cookies are cleared in memory and in their file, and a late response restores none of them. Loads that
     /// begin afterwards belong to the next session.
     ///
-    /// What the ``cache`` has stored with these cookies is removed. Requests keep their responses; call ``BaseAPIRequest/reset()`` to remove them. If the service has no
-    /// ``APIService/cookies``, the cookies of the proxy are cleared, which all services without their own jar share.
+    /// What the ``cache`` has stored with these cookies is removed. Requests keep their responses; call
+    /// ``BaseAPIRequest/reset()`` to remove them. If the service has no ``APIService/cookies``, the cookies of the proxy are
+    /// cleared, which all services without their own jar share.
     ///
     /// Calls of ``send(_:progress:)`` belong to no session and continue. After all loads have ended, this blocks as
     /// ``CookieJar/clear()`` does.
@@ -296,10 +297,11 @@ public final class APIProxy: Sendable {
 
     /// Receives errors that no load can report: problems with the files of the cookie jars and of the cache; `nil` by default.
     ///
-    /// Called with a ``CookieFileError`` or an ``APICacheError``, on any thread, never under a lock. Each kind of problem is reported once, and again
-    /// only if it recurs after it was resolved. Problems from before the hook was set are reported when it is set, or with the
-    /// next load of the service that uses the jar. A jar with its own error hook reports to that hook alone; a jar that several
-    /// proxies use reports to the first of them.
+    /// Called with a ``CookieFileError`` or an ``APICacheError``, on any thread, never under a lock. Each kind of problem is
+    /// reported once, and again only if it recurs after it was resolved; each stored response that is removed as damaged is
+    /// reported. Problems from before the hook was set are reported when it is set, or with the next load of the service that
+    /// uses the jar. A jar with its own error hook reports to that hook alone; a jar or a cache that several proxies use reports to
+    /// the first of them.
     public var onError: (@Sendable (any Error) -> Void)? {
         get { state.withLock(\.onError) }
         set {

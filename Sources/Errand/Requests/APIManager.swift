@@ -42,8 +42,8 @@ extension APIManager {
     /// parameters, path, service and login; otherwise loads.
     ///
     /// For a screen that appears again: nothing is sent, and the ending is delivered as usual, after this call has returned. If a
-    /// load is running, no other one begins, whatever its parameters are. The parameters are compared as they are encoded in JSON, before hooks and adapters
-    /// change them.
+    /// load is running, no other one begins, whatever its parameters are. The parameters are compared as they are encoded in
+    /// JSON, before hooks and adapters change them.
     ///
     /// - Parameters:
     ///   - maxAge: The greatest time since the response was received, or confirmed by the server.
