@@ -210,16 +210,18 @@ final class CacheFolder: Sendable {
     /// With other lines, and the same body.
     func update(_ entry: CacheEntry, to stored: StoredResponse) throws(SystemError) {
         guard !hasEnded.load(ordering: .acquiring) else { return }
-        // Not what another load has stored meanwhile.
-        guard case .file(let file) = file(entry.name), file.stored.responseDate == entry.stored.responseDate,
-            file.bodyName == entry.bodyName
-        else { return }
         let body: CacheFile.Body =
             switch entry.body {
             case .bytes(let data): .bytes(data)
             case .file(let file): .file(name: file.name, length: file.length, checksum: file.checksum)
             }
-        try write(CacheFile(stored, key: entry.key, body: body), to: entry.name)
+        try turn.withLock { _ throws(SystemError) in
+            // Not what another load has stored meanwhile.
+            guard case .file(let file)? = try? read(entry.name), file.bodyName == entry.bodyName,
+                file.stored.responseDate == entry.stored.responseDate
+            else { return }
+            try write(CacheFile(stored, key: entry.key, body: body), to: entry.name)
+        }
     }
 
     private func write(_ file: CacheFile, to name: String) throws(SystemError) {
@@ -287,34 +289,6 @@ final class CacheFolder: Sendable {
         guard let variants = try? FileDescriptor(opening: name, O_RDONLY | O_DIRECTORY, in: folder) else { return }
         for name in (try? variants.names()) ?? [] { unlinkat(variants.number, name, 0) }
         unlinkat(folder.number, name, AT_REMOVEDIR)
-    }
-}
-
-/// What is to be stored of a body.
-enum CacheContent {
-    case data(Data)
-    /// The file of a download that has not got its place yet.
-    case file(URL)
-
-    /// Each chunk but the last one has a multiple of 8 bytes.
-    fileprivate func forEachChunk(
-        _ body: (UnsafeRawBufferPointer) throws(SystemError) -> Void
-    ) throws(SystemError) {
-        switch self {
-        case .data(let data):
-            try data.withUnsafeBytes { bytes in Result { () throws(SystemError) in try body(bytes) } }.get()
-        case .file(let url):
-            let file = try FileDescriptor(opening: url.path, O_RDONLY | O_NOFOLLOW)
-            var offset: Int64 = 0
-            let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
-            defer { chunk.deallocate() }
-            while true {
-                let count = try file.fill(chunk, at: offset)
-                guard count > 0 else { return }
-                try body(UnsafeRawBufferPointer(rebasing: chunk[..<count]))
-                offset += Int64(count)
-            }
-        }
     }
 }
 

@@ -202,7 +202,6 @@ final class LoadRunner<Value: Sendable> {
         in generation: Int
     ) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?) {
         guard request.isShareable else {
-            slot = QueueSlot(proxy.queue, number: call.id.queueNumber, lane: call.exchangeLane)
             try await takeFirstPlace()
             return try await exchange(request)
         }
@@ -231,6 +230,7 @@ final class LoadRunner<Value: Sendable> {
 
     /// Begins the load's first turn, for which it has not queued yet.
     private func takeFirstPlace() async throws(APIError) {
+        slot = QueueSlot(proxy.queue, number: call.id.queueNumber, lane: call.exchangeLane)
         let wait = QueueWait()
         defer { if tries == 1 { queueTime = wait.duration } }
         if !slot.acquireAtOnce() {
@@ -284,10 +284,7 @@ final class LoadRunner<Value: Sendable> {
             }
             throw error
         }
-        if readsFirst, !call.isCoalescing {
-            slot = QueueSlot(proxy.queue, number: call.id.queueNumber, lane: call.exchangeLane)
-            try await takeFirstPlace()
-        }
+        if readsFirst, !call.isCoalescing { try await takeFirstPlace() }
         return nil
     }
 
