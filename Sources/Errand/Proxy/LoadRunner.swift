@@ -207,8 +207,8 @@ final class LoadRunner<Value: Sendable> {
         }
         let wait = QueueWait()
         defer { if tries == 1 { queueTime = wait.duration } }
-        let didQueue = { @Sendable [trace = call.trace, loads = proxy.loads, id = call.id] in
-            loads.removeTimer(of: id)
+        let didQueue = { @Sendable [trace = call.trace, loads = proxy.loads, id = call.id, isFirst = tries == 1] in
+            if isFirst { loads.removeTimer(of: id) }
             wait.didQueue()
             trace?.didQueue()
         }
@@ -237,7 +237,8 @@ final class LoadRunner<Value: Sendable> {
             // Not sent: the request is made again.
             if cache?.prepared != nil { proxy.loads.uncountSend(of: call.id) }
             cache?.forgetLookup()
-            proxy.loads.removeTimer(of: call.id)
+            // The deadline includes the wait of a retry.
+            if tries == 1 { proxy.loads.removeTimer(of: call.id) }
             if let lane = call.exchangeLane { _ = proxy.loads.setWaiting(in: lane, of: call.id) }
             wait.didQueue()
             call.trace?.didQueue()

@@ -74,6 +74,36 @@ struct CacheEdgeTests {
         #expect(scene.sent == 0)
     }
 
+    @Test func `A deadline goes on while a retry queues`() async throws {
+        let gate = Gate()
+        defer { gate.open() }
+        let scene = try Scene(limits: QueueLimits(perHost: 1, total: 1)) { request, number in
+            request.path == "/other" ? Scene.version(number).behind(gate) : .status(503)
+        }
+        scene.service.retryPolicy = RetryPolicy()
+        for sharing in [true, false] {
+            let first = scene.sent
+            let load = Task {
+                await scene.load {
+                    $0.deadline = .seconds(60)
+                    $0.coalescesIdentical = sharing
+                }
+            }
+            #expect(await scene.server.waitForTotalRequests(first + 1))
+            // The deadline, and the delay of the retry.
+            await suspend(while: scene.clock.sleepers < 2)
+            let other = scene.request(.http, "/other")
+            other.loadData()
+            #expect(await scene.server.waitForTotalRequests(first + 2))
+            scene.clock.advance(by: .seconds(20))
+            await suspend(while: scene.proxy.queuedCount == 0)
+            scene.clock.advance(by: .seconds(40))
+            #expect(await load.value == "timeout")
+            other.cancelAllRequests()
+            await scene.settle()
+        }
+    }
+
     @Test func `A 304 of the URL to which a redirect leads confirms nothing`() async throws {
         let date: HeaderLines = ["Last-Modified": "Tue, 14 Nov 2023 22:13:20 GMT"]
         let scene = try Scene { request, number in
