@@ -291,17 +291,8 @@ public final class APICache: Sendable {
 
     private func evict() {
         removeRest()
-        var files = ((try? names(in: folder)) ?? []).filter { !$0.hasPrefix(".") }.flatMap {
-            CacheFileGroup.all(in: "\(folder)/\($0)")
-        }
-        var total = files.reduce(0) { $0 + $1.size }
-        guard total > capacity else { return }
-        files.sort { $0.lastUse < $1.lastUse }
-        for file in files {
-            guard total > capacity - capacity / 10 else { return }
-            file.remove()
-            total -= file.size
-        }
+        let sessions = ((try? names(in: folder)) ?? []).filter { !$0.hasPrefix(".") }
+        CacheFileGroup.removeLeastRecentlyUsed(in: sessions.map { "\(folder)/\($0)" }, beyond: capacity)
     }
 }
 

@@ -8,6 +8,17 @@ struct CacheFileGroup {
     /// In nanoseconds.
     private(set) var lastUse: Int64 = 0
 
+    /// Removes a tenth more than is necessary, so that not each new response removes another one.
+    static func removeLeastRecentlyUsed(in folders: [String], beyond capacity: Int64) {
+        let groups = folders.flatMap(all)
+        var total = groups.reduce(0) { $0 + $1.size }
+        guard total > capacity else { return }
+        for group in groups.sorted(by: { $0.lastUse < $1.lastUse }) where total > capacity - capacity / 10 {
+            group.remove()
+            total -= group.size
+        }
+    }
+
     /// Removes what killed processes have left as well.
     static func all(in folder: String) -> [CacheFileGroup] {
         guard let descriptor = try? FileDescriptor(opening: folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW) else {
