@@ -34,16 +34,29 @@ import Foundation
         return APIProxy(service: service, transport: transport, cookies: jar, cache: cache)
     }
 
+    /// 64 requests.
+    private static func loop(on proxy: APIProxy) -> LoadLoop<APIRequest<Data>> {
+        LoadLoop(64) { APIRequest("/goods", responseSerializer: .data, delegate: $0, proxy: proxy) }
+    }
+
+    private static func load(_ path: String, on proxy: APIProxy) async throws -> APIResponse? {
+        let request = APIRequest(path, responseSerializer: .data, proxy: proxy)
+        _ = try await request.value()
+        return request.rawResponse
+    }
+
     /// The CPU time of a whole load without decoding, whose 2.6 KB are stored.
     private func hit(_ count: Int) async throws -> Double {
         let body = Scripted.goods.body
         let proxy = proxy(APICache(folder: folder.appending(path: "hit"))) { _ in
             HTTPResponse(status: 200, headers: ["Cache-Control": "max-age=3600"], body: body)
         }
-        let loads = DataLoads(proxy, path: "/goods")
+        let loads = Self.loop(on: proxy)
         try await loads.run(1)
         try await loads.run(64)
-        guard loads.newest?.source == .cache else { throw BenchFailure("the response does not come from the cache") }
+        guard loads.requests[0].rawResponse?.source == .cache else {
+            throw BenchFailure("the response does not come from the cache")
+        }
         let meter = Meter()
         try await loads.run(count)
         return meter.cpuSeconds / Double(count)
@@ -55,8 +68,8 @@ import Foundation
         let respond = { @Sendable (_: HTTPRequest) in
             HTTPResponse(status: 200, headers: ["Cache-Control": "no-store"], body: body)
         }
-        let cached = DataLoads(proxy(APICache(folder: folder.appending(path: "miss")), respond), path: "/goods")
-        let plain = DataLoads(proxy(nil, respond), path: "/goods")
+        let cached = Self.loop(on: proxy(APICache(folder: folder.appending(path: "miss")), respond))
+        let plain = Self.loop(on: proxy(nil, respond))
         var added: [Double] = []
         for _ in 0..<9 {
             var seconds: [Double] = []
@@ -82,11 +95,11 @@ import Foundation
                 body: isLarge ? large : Scripted.goods.body
             )
         }
-        for number in 0..<64 { _ = try await DataLoads.load("/large/\(number)", on: fill) }
-        for number in 0..<entries { _ = try await DataLoads.load("/\(number)", on: fill) }
+        for number in 0..<64 { _ = try await Self.load("/large/\(number)", on: fill) }
+        for number in 0..<entries { _ = try await Self.load("/\(number)", on: fill) }
         let meter = Meter()
         let reopened = proxy(APICache(folder: path, capacity: 1 << 40)) { _ in HTTPResponse(status: 500) }
-        let response = try await DataLoads.load("/\(entries / 2)", on: reopened)
+        let response = try await Self.load("/\(entries / 2)", on: reopened)
         let seconds = meter.seconds
         guard response?.source == .cache else { throw BenchFailure("nothing was found") }
         return seconds
@@ -152,55 +165,5 @@ import Foundation
         print("ready")
         fflush(nil)
         while true { _ = try await request(.random(in: 0..<keys), .reload, on: proxy).value() }
-    }
-}
-
-/// Loads of one path, 64 at a time.
-@MainActor private final class DataLoads: APIManagerCallbackDelegate {
-    private var requests: [APIRequest<Data>] = []
-    private(set) var newest: APIResponse?
-    private var toBegin = 0
-    private var toEnd = 0
-    private var continuation: CheckedContinuation<Void, any Error>?
-
-    init(_ proxy: APIProxy, path: String) {
-        requests = (0..<64).map { _ in
-            APIRequest(path, responseSerializer: .data, delegate: self, proxy: proxy)
-        }
-    }
-
-    static func load(_ path: String, on proxy: APIProxy) async throws -> APIResponse? {
-        let request = APIRequest(path, responseSerializer: .data, proxy: proxy)
-        _ = try await request.value()
-        return request.rawResponse
-    }
-
-    func run(_ count: Int) async throws {
-        (toBegin, toEnd) = (count, count)
-        try await withCheckedThrowingContinuation { continuation in
-            self.continuation = continuation
-            for request in requests { loadNext(request) }
-        }
-        newest = requests[0].rawResponse
-    }
-
-    func managerCallAPIDidSucceed(_ request: BaseAPIRequest) {
-        toEnd -= 1
-        guard toEnd > 0 else { return end() }
-        loadNext(request as? APIRequest<Data>)
-    }
-
-    func managerCallAPIDidFail(_ request: BaseAPIRequest, with error: APIError) { end(throwing: error) }
-
-    private func loadNext(_ request: APIRequest<Data>?) {
-        guard toBegin > 0 else { return }
-        toBegin -= 1
-        request?.loadData()
-    }
-
-    private func end(throwing error: (any Error)? = nil) {
-        toBegin = 0
-        continuation?.resume(with: error.map { .failure($0) } ?? .success(()))
-        continuation = nil
     }
 }

@@ -3,13 +3,10 @@ import ErrandTesting
 import Foundation
 
 /// Loads over a transport that responds at once; the memory is measured after the first tenth and at the end.
-@MainActor final class ScriptedLoads: Workload, APIManagerCallbackDelegate {
+@MainActor struct ScriptedLoads: Workload {
     private let service: APIService
     private let monitors: [any APIMonitor]
     private let network = ScriptedTransport(keepsRequests: false) { _ in Scripted.nothing }
-    private var toBegin = 0
-    private var toEnd = 0
-    private var continuation: CheckedContinuation<Void, any Error>?
 
     init(_ service: APIService = Scripted.service, monitors: [any APIMonitor] = []) {
         (self.service, self.monitors) = (service, monitors)
@@ -17,20 +14,33 @@ import Foundation
 
     func run(_ order: Order) async throws -> Measurement {
         let proxy = APIProxy(service: service, transport: network, monitors: monitors)
-        let requests = (0..<order.concurrency).map { _ in NothingRequest(delegate: self, proxy: proxy) }
+        let loop = LoadLoop(order.concurrency) { NothingRequest(delegate: $0, proxy: proxy) }
         let first = max(1, order.requests / 10)
-        try await load(first, with: requests)
+        try await loop.run(first)
         let rest = max(1, order.requests - first)
         let (meter, memory) = (Meter(), Memory.now)
-        try await load(rest, with: requests)
+        try await loop.run(rest)
         let fields = meter.measurement(of: rest)
         return [
             .loads: Double(order.requests), .cpuPerLoad: fields[.cpuPerRequest] ?? .nan,
             .loadsGrowth: Memory.now - memory, .requestRate: fields[.requestRate] ?? .nan, .peakMemory: Memory.peak,
         ]
     }
+}
 
-    private func load(_ count: Int, with requests: [NothingRequest]) async throws {
+/// Loads requests again and again, each of them when its last load has ended.
+@MainActor final class LoadLoop<Request: APIManager>: APIManagerCallbackDelegate {
+    private(set) var requests: [Request] = []
+    private var toBegin = 0
+    private var toEnd = 0
+    private var continuation: CheckedContinuation<Void, any Error>?
+
+    init(_ count: Int, _ makeRequest: (any APIManagerCallbackDelegate) -> Request) {
+        requests = (0..<count).map { _ in makeRequest(self) }
+    }
+
+    /// Returns when this many loads have ended.
+    func run(_ count: Int) async throws {
         (toBegin, toEnd) = (count, count)
         try await withCheckedThrowingContinuation { continuation in
             self.continuation = continuation
@@ -41,12 +51,12 @@ import Foundation
     func managerCallAPIDidSucceed(_ request: BaseAPIRequest) {
         toEnd -= 1
         guard toEnd > 0 else { return end() }
-        loadNext(request as? NothingRequest)
+        loadNext(request as? Request)
     }
 
     func managerCallAPIDidFail(_ request: BaseAPIRequest, with error: APIError) { end(throwing: error) }
 
-    private func loadNext(_ request: NothingRequest?) {
+    private func loadNext(_ request: Request?) {
         guard toBegin > 0 else { return }
         toBegin -= 1
         request?.loadData()
