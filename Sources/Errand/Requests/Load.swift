@@ -30,7 +30,7 @@ extension APIManager {
         load.observe(with: options, for: service)
         load.progress = progress
         loads.append(load.id)
-        history.keepOrigin(LoadOrigin(method, path, service), of: load.id)
+        history.keepOrigin(LoadOrigin(draft, service), of: load.id)
         if case .delegate = receiver {} else { receivers[load.id] = receiver }
         // From here on the load ends with its session, and a cancel in any of the hooks below ends it.
         proxy.loads.insert(load.activeLoad(with: options, login: service?.login))
@@ -57,16 +57,17 @@ extension APIManager {
         }
         var input = input
         if input.isFromSource { input.sourceParams = .some(paramSource?.params(for: self)) }
+        let draft = RequestDraft(method: method, path: path)
         guard let content,
             let former = history.content(
                 of: input.sourceParams ?? input.params,
-                from: LoadOrigin(method, path, service),
+                from: LoadOrigin(draft, service),
                 maxAge: maxAge,
                 at: proxy.clock.uptime,
                 encoder: service?.encoder ?? JSONEncoder()
             )
         else { return begin(input: input) }
-        let (draft, options) = (RequestDraft(method: method, path: path), options)
+        let options = options
         let load = Load(of: self, draft, to: service, role: role, indicator: nil)
         load.observe(with: options, for: service)
         loads.append(load.id)

@@ -30,8 +30,8 @@ struct LoadOrigin: Equatable {
     /// Another one after a logout, and after a relogin.
     private let generation: Int?
 
-    init(_ method: HTTPMethod, _ path: String, _ service: APIService?) {
-        (self.method, self.path) = (method, path)
+    init(_ draft: RequestDraft, _ service: APIService?) {
+        (method, path) = (draft.method, draft.path)
         (login, generation) = (service.map { ObjectIdentifier($0.login) }, service?.login.generation)
     }
 }

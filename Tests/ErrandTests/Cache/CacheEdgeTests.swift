@@ -135,7 +135,11 @@ struct CacheEdgeTests {
         final class Detail: BaseAPIRequest, APIManager {
             typealias Response = String
             var number = 1
-            var path: String { "/goods/\(number)" }
+            var reads = 0
+            var path: String {
+                reads += 1
+                return "/goods/\(number)"
+            }
             let method = HTTPMethod.get
         }
         let (scene, screen) = (try Scene { request, _ in .text(request.path) }, CacheScreen())
@@ -150,10 +154,14 @@ struct CacheEdgeTests {
         request.loadIfNeeded(maxAge: .seconds(60))
         #expect(await screen.ending() == .success)
         #expect(request.response == "/goods/2")
+        request.reads = 0
+        request.loadData()
+        #expect(request.reads == 1)
+        #expect(await screen.ending() == .success)
         scene.proxy.logout()
         request.loadIfNeeded(maxAge: .seconds(60))
         #expect(await screen.ending() == .success)
-        #expect(scene.sent == 3)
+        #expect(scene.sent == 4)
     }
 
     @Test func `The priority of a load that has looked for a stored response can change while it queues`() async throws
