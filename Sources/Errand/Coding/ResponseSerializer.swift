@@ -2,24 +2,48 @@ public import Foundation
 
 /// Decodes a response as a request's ``APIManager/Response``, off the main actor; `automatic` is the default of requests.
 public struct ResponseSerializer<Value: Sendable>: Sendable {
+    private struct Extras: Sendable {
+        var decoder: (any ResponseDecoder)?
+        var bodyCheck: BodyCheck?
+    }
+
     let source: BodySource
     let decodedResponses: DecodedResponses
     /// Boxed, because most serializers have none.
-    private let decoder: Boxed<any ResponseDecoder>?
+    private let extras: Boxed<Extras>?
     /// Writes the server's code and message into the response.
     private let serialize: @Sendable (inout APIResponse, ResponseReader) throws -> Value
 
     init(
         from source: BodySource,
         decoding responses: DecodedResponses,
-        by decoder: Boxed<any ResponseDecoder>? = nil,
+        by decoder: (any ResponseDecoder)? = nil,
         _ serialize: @escaping @Sendable (inout APIResponse, ResponseReader) throws -> Value
     ) {
         self.source = source
         decodedResponses = responses
-        self.decoder = decoder
+        extras = decoder.map { Boxed(wrappedValue: Extras(decoder: $0)) }
         self.serialize = serialize
     }
+
+    /// Creates a serializer of a body in memory whose beginning is checked before the rest is received.
+    ///
+    /// Like ``data``, it fails for an envelope with a failure.
+    package init(
+        checking bodyCheck: @escaping BodyCheck,
+        _ serialize: @escaping @Sendable (APIResponse, APIService) throws -> Value
+    ) {
+        source = .memory
+        decodedResponses = .none
+        extras = Boxed(wrappedValue: Extras(bodyCheck: bodyCheck))
+        self.serialize = { response, reader in
+            try reader.checkEnvelope(of: &response)
+            return try serialize(response, reader.service)
+        }
+    }
+
+    private var decoder: (any ResponseDecoder)? { extras?.wrappedValue.decoder }
+    var bodyCheck: BodyCheck? { extras?.wrappedValue.bodyCheck }
 
     /// Creates a serializer.
     ///
@@ -60,7 +84,7 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
 
     /// Another decoder than this serializer's reads JSON of a gateway.
     private func reader(of service: APIService, for response: APIResponse) -> ResponseReader {
-        guard let decoder = decoder?.wrappedValue, !response.isJSON || decoder.canDecode(response) else {
+        guard let decoder, !response.isJSON || decoder.canDecode(response) else {
             return ResponseReader(service)
         }
         return ResponseReader(service, decoder: decoder)
@@ -190,8 +214,7 @@ extension ResponseSerializer where Value: Decodable {
     /// let responseSerializer = ResponseSerializer<Settings>.decoded(by: PropertyListDecoder())
     /// ```
     public static func decoded(by decoder: any ResponseDecoder) -> Self {
-        let box = Boxed(wrappedValue: decoder)
-        return Self(from: .memory, decoding: .of(Value.self), by: box) { response, reader in
+        Self(from: .memory, decoding: .of(Value.self), by: decoder) { response, reader in
             try ResponseReader(reader.service, decoder: decoder).value(of: &response, as: Value.self)
         }
     }
@@ -232,3 +255,8 @@ extension ResponseSerializer<Void> {
         }
     }
 }
+
+/// Checks the beginning of a body while it arrives.
+///
+/// Receives all that has arrived, and returns how many bytes the next call needs; `nil` when there is nothing more to check.
+package typealias BodyCheck = @Sendable (UnsafeRawBufferPointer) throws(APIError) -> Int?

@@ -9,6 +9,19 @@ extension APIProxy {
         delivery.deliver(delivered)
     }
 
+    package func isActive(_ id: RequestID) -> Bool { loads.contains(id) }
+
+    package func userSession(of service: APIService?) -> UserSession {
+        let service = APIService.forNewLoad(service, or: defaultService)
+        let sessions = service?.login.sessions ?? (ended: 0, begun: 0)
+        return UserSession(
+            login: service.map { ObjectIdentifier($0.login) },
+            jar: ObjectIdentifier(jar(for: service)),
+            ended: sessions.ended,
+            begun: sessions.begun
+        )
+    }
+
     package var queuedCount: Int { queue.waitingCount }
 
     /// Begins the work of a load, which must release its admission, away from the caller's actor.
@@ -147,4 +160,15 @@ extension APIProxy {
         }
         if !loads.setTimer(timer, of: id) { timer.cancel() }
     }
+}
+
+/// What tells the responses to one user of a service from those to the next one.
+package struct UserSession: Sendable, Equatable {
+    fileprivate let login: ObjectIdentifier?
+    fileprivate let jar: ObjectIdentifier
+    fileprivate let ended: Int
+    fileprivate let begun: Int
+
+    /// Whether the loads of `former` have been cancelled: not by a sign-in alone.
+    package func hasEnded(_ former: UserSession) -> Bool { login == former.login && ended != former.ended }
 }

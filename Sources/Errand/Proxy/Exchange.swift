@@ -14,6 +14,7 @@ final class Exchange {
     private var trace: ExchangeTrace?
     private let start: Duration
     private let resumes: Bool
+    private let bodyCheck: BodyCheck?
     private var current: HTTPRequest
     private var redirects: [URL] = []
     /// The `Cookie` header of the current request, as it was sent.
@@ -24,6 +25,7 @@ final class Exchange {
     private(set) var isMultiplexed: Bool?
     /// Whether the transport has passed on the body of the last response.
     private var isStreamed = false
+    private var checkedBody: CheckedBody?
 
     init(
         _ request: HTTPRequest,
@@ -31,9 +33,10 @@ final class Exchange {
         cookies: CookieJar?,
         proxy: APIProxy,
         trace: ExchangeTrace?,
-        resumes: Bool = false
+        resumes: Bool = false,
+        bodyCheck: BodyCheck? = nil
     ) {
-        self.resumes = resumes
+        (self.resumes, self.bodyCheck) = (resumes, bodyCheck)
         first = request
         current = request
         self.id = id
@@ -53,7 +56,9 @@ final class Exchange {
     ) async throws(APIError) -> APIResponse {
         do throws(TransportError) {
             switch first.destination {
-            case .memory: return try await response(progress)
+            case .memory:
+                guard let bodyCheck else { return try await response(progress) }
+                return try await response(checkedBy: bodyCheck, progress)
             case .stream:
                 let response = try await response(progress)
                 return isStreamed ? response : try await passOn(response)
@@ -75,6 +80,17 @@ final class Exchange {
             let response = try await proxy.transport.send(nextRequest(), progress: progress)
             if let last = try receive(response) { return last }
         }
+    }
+
+    /// Ends the exchange when the beginning of the body is refused.
+    @inline(never) private func response(
+        checkedBy check: @escaping BodyCheck,
+        _ progress: TransferProgress.Handler?
+    ) async throws(TransportError) -> APIResponse {
+        let body = CheckedBody(limit: first.limits.bodyBytes, check)
+        checkedBody = body
+        current.destination = .stream(HTTPBodySink(body))
+        return try await response(progress)
     }
 
     /// Passes a body on that the transport has not.
@@ -112,6 +128,7 @@ final class Exchange {
     /// Returns `nil` for a redirect, whose request is the current one then.
     @inline(never) func receive(_ response: HTTPResponse) throws(TransportError) -> APIResponse? {
         session?.store(from: response.headers, url: current.url, at: proxy.clock.date)
+        let response = checkedBody?.completing(response) ?? response
         if redirects.isEmpty { isMultiplexed = response.isMultiplexed }
         isStreamed = response.isStreamed
         let elapsed = proxy.clock.uptime - start
@@ -167,7 +184,8 @@ final class Exchange {
         if error.kind == .hostNotFound, proxy.reachability.status == .unreachable {
             error = error.withKind(.noNetwork, reason: error.reason)
         }
-        let failure = APIError(error)
+        // What has refused the body says why.
+        let failure = error.underlying as? APIError ?? APIError(error)
         trace?.ended(with: .failure(failure))
         return failure
     }

@@ -480,8 +480,16 @@ final class LoadRunner<Value: Sendable> {
         in proxy: APIProxy
     ) -> Exchange {
         let trace = call.trace?.makeExchangeTrace()
-        let resumes = call.draft.resumesDownload
-        return Exchange(request, id: call.id, cookies: call.cookies, proxy: proxy, trace: trace, resumes: resumes)
+        return Exchange(
+            request,
+            id: call.id,
+            cookies: call.cookies,
+            proxy: proxy,
+            trace: trace,
+            resumes: call.draft.resumesDownload,
+            // Adapters may open what is sealed.
+            bodyCheck: call.service.adapters.adaptsResponses ? nil : call.serializer.bodyCheck
+        )
     }
 
     private func request(in generation: Int) async throws(APIError) -> HTTPRequest {

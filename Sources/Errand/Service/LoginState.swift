@@ -24,6 +24,7 @@ struct LoginState {
     }
 
     private(set) var generation = 0
+    private(set) var sessions = (ended: 0, begun: 0)
     /// How the relogin before ``generation`` ended.
     private(set) var outcome: LoginSession.Outcome = .success(())
     private var newestAtOutcome = RequestID.newest
@@ -102,6 +103,7 @@ struct LoginState {
     /// There is a session that can expire: neither the outcome of an earlier relogin nor the failure of one that is under way
     /// applies to it.
     mutating func didSignIn() -> LoginSession.Outcome {
+        sessions.begun += 1
         hasSessionExpired = false
         run?.hasSignedIn = true
         limit.removeUnreachedStarts()
@@ -109,6 +111,7 @@ struct LoginState {
     }
 
     mutating func reset() -> LoginSession.Outcome {
+        sessions.ended += 1
         nextGeneration()
         hasSessionExpired = false
         limit = LoginLimit()

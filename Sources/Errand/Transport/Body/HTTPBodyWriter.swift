@@ -41,7 +41,7 @@ struct HTTPBodyWriter: ~Copyable {
         file = nil
         if case .folder = request.destination { throw .folderDestination }
         guard receiver == nil, let expected else { return }
-        guard expected <= Int64(limit) else { throw Self.tooLarge(limit) }
+        guard expected <= Int64(limit) else { throw TransportError(tooLargeBody: limit) }
         body.reserveCapacity(Int(min(expected, Self.reserveLimit)))
     }
 
@@ -57,7 +57,7 @@ struct HTTPBodyWriter: ~Copyable {
             do throws(SystemError) { try descriptor?.writeAll(bytes) } catch { throw .init(cannotWrite: file, error) }
             return
         }
-        guard bytes.count <= limit - body.count else { throw Self.tooLarge(limit) }
+        guard bytes.count <= limit - body.count else { throw TransportError(tooLargeBody: limit) }
         guard let start = bytes.baseAddress else { return }
         body.append(start.assumingMemoryBound(to: UInt8.self), count: bytes.count)
     }
@@ -67,16 +67,14 @@ struct HTTPBodyWriter: ~Copyable {
         guard let file else { return }
         do throws(SystemError) { try descriptor?.synchronize() } catch { throw .init(cannotWrite: file, error) }
     }
-
-    private static func tooLarge(_ limit: Int) -> TransportError {
-        TransportError(.responseTooLarge, "the body is larger than \(limit) bytes")
-    }
 }
 
 extension TransportError {
     package static var folderDestination: TransportError {
         TransportError(.invalidRequest, "a transport does not choose the name of a file in a folder; use a proxy")
     }
+
+    init(tooLargeBody limit: Int) { self.init(.responseTooLarge, "the body is larger than \(limit) bytes") }
 
     /// The reason names the file and quotes the system's error.
     init(cannotWrite target: URL, _ error: SystemError) {
