@@ -19,7 +19,8 @@ func errandTests(of folder: String? = nil, exclude: [String] = []) -> Target {
     .testTarget(
         name: "Errand\(folder ?? "")Tests",
         dependencies: [
-            "Errand", "ErrandSigning", "ErrandTesting", "ErrandTestSupport", "ErrandUI", "FixtureServer", "TestSupport",
+            "Errand", "ErrandImages", "ErrandSigning", "ErrandTesting", "ErrandTestSupport", "ErrandUI",
+            "FixtureServer", "TestSupport",
         ] + programs("cookie-probe", "errand-bench"),
         path: "Tests/ErrandTests" + (folder.map { "/\($0)" } ?? ""),
         exclude: exclude,
@@ -32,6 +33,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Errand", targets: ["Errand"]),
+        .library(name: "ErrandImages", targets: ["ErrandImages"]),
         .library(name: "ErrandUI", targets: ["ErrandUI"]),
         .library(name: "ErrandTesting", targets: ["ErrandTesting"]),
         .library(name: "ErrandSigning", targets: ["ErrandSigning"]),
@@ -39,7 +41,8 @@ let package = Package(
     ],
     targets: [
         .target(name: "Errand", dependencies: ["CurlRuntime"], swiftSettings: strict),
-        .target(name: "ErrandUI", dependencies: ["Errand"], swiftSettings: strict),
+        .target(name: "ErrandImages", dependencies: ["Errand"], swiftSettings: strict),
+        .target(name: "ErrandUI", dependencies: ["Errand", "ErrandImages"], swiftSettings: strict),
         .target(name: "ErrandTesting", dependencies: ["Errand"], swiftSettings: strict),
         .target(name: "CurlRuntime", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "ErrandSigning", dependencies: ["Errand", "CryptoRuntime"], swiftSettings: strict),
@@ -49,14 +52,16 @@ let package = Package(
         .target(name: "FixtureServer", dependencies: ["Errand", "ErrandSigning"], swiftSettings: strict),
         .executableTarget(
             name: "shop",
-            dependencies: ["Errand", "ErrandInspector", "ErrandSigning", "FixtureServer"],
+            dependencies: ["Errand", "ErrandImages", "ErrandInspector", "ErrandSigning", "FixtureServer"],
             swiftSettings: strict
         ),
         .executableTarget(name: "goods", dependencies: ["Errand", "FixtureServer"], swiftSettings: strict),
         .executableTarget(
             name: "errand-bench",
             dependencies: [
-                "Errand", "ErrandInspector", "ErrandSigning", "ErrandTesting", "FixtureServer", "CurlRuntime",
+                "Errand", "ErrandImages", "ErrandInspector", "ErrandSigning", "ErrandTesting", "ErrandUI",
+                "FixtureServer",
+                "CurlRuntime",
             ],
             swiftSettings: strict
         ),
@@ -92,6 +97,14 @@ let package = Package(
                 "ErrandInspector", "Errand", "ErrandTesting", "FixtureServer", "TestSupport",
             ] + programs("cookie-probe"),
             exclude: ["Programs"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "ErrandImagesTests",
+            dependencies: [
+                "ErrandImages", "Errand", "ErrandTesting", "ErrandTestSupport", "ErrandUI", "FixtureServer",
+                "TestSupport",
+            ],
             swiftSettings: strict
         ),
         .testTarget(

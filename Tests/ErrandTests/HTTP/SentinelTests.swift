@@ -1,3 +1,4 @@
+import ErrandImages
 import ErrandTesting
 import Foundation
 import Testing
@@ -107,6 +108,7 @@ struct SentinelTests {
         values["ServerFailure"] = [failure]
         values["ServerCode"] = ["a s3cret" as ServerCode]
         values["PageInfo"] = [page]
+        values.merge(try await images()) { $1 }
         values["PagePosition"] = [PagePosition.link(Self.url), PagePosition.cursor(Self.secret, parameter: "next")]
         values["PageStart"] = [PageStart(.link(Self.url)), PageStart(.cursor(Self.secret, parameter: "next"))]
         values["LinkStrategy"] = [LinkStrategy(allowedOrigins: [Self.url])]
@@ -295,7 +297,8 @@ struct SentinelTests {
         "DownloadedFile", "EmptyIfMissing",
         "Envelope", "ErrorMessages", "Event", "ExchangeTimings", "FailurePolicy", "FailureReader",
         "HTTPBodySink", "HTTPLimits", "HTTPMethod", "ItemID",
-        "Kind",
+        "Format", "ImageDecoder", "ImageError", "ImageHeader", "ImageLimits", "ImageOrder", "ImagePlace", "ImageProbe",
+        "ImageTarget", "Kind", "Mode", "NetworkActivity", "Orientation", "RemoteImage", "SystemImage",
         "ListEditError", "ManualClock", "OffsetStrategy", "PageExpectation", "PageNumberStrategy",
         "ParamEncoding", "ParamPlacement", "Arrays", "Booleans", "Nesting", "Spaces", "Nils",
         "Reason", "Renewal",
@@ -307,12 +310,28 @@ struct SentinelTests {
         "TransferProgress", "TransportCapacity", "Version",
     ]
 
+    /// An image with secrets after its header, and what has loaded it.
+    private func images() async throws -> [String: [Any]] {
+        let bitmap = Data("BM".utf8) + Data([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 12, 0, 0, 0, 1, 0, 1, 0, 1, 0, 24, 0])
+        let content = try ImageContent(bitmap + Self.bytes)
+        let proxy = APIProxy(
+            service: APIService(baseURL: Self.url),
+            transport: ScriptedTransport { _ in HTTPResponse(status: 200, body: content.data) }
+        )
+        let (loader, request) = (ImageLoader(proxy: proxy), ImageRequest(Self.url, headers: Self.headers))
+        _ = try await loader.image(for: request)
+        return [
+            "ImageContent": [content], "ImageRequest": [request], "ImageLoader": [loader],
+            "ImageMemoryCache": [loader.memoryCache], "ImageReceipt": [loader.load(request) { _ in }],
+        ]
+    }
+
     private func declaredTypes() throws -> Set<String> {
         let root = URL(filePath: #filePath)
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         var names: Set<String> = []
-        for folder in ["Sources/Errand", "Sources/ErrandUI", "Sources/ErrandTesting"] {
+        for folder in ["Sources/Errand", "Sources/ErrandImages", "Sources/ErrandUI", "Sources/ErrandTesting"] {
             let files = FileManager.default.enumerator(
                 at: root.appending(path: folder),
                 includingPropertiesForKeys: nil

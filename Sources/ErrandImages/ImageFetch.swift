@@ -1,0 +1,104 @@
+import Errand
+
+/// One load of an image, for all callers that have asked for it.
+@MainActor final class ImageFetch<Image: Sendable> {
+    /// How far it is; each change goes down this list.
+    enum State {
+        case waiting
+        /// Its load begins, and has no ID yet.
+        case starting
+        case loading(RequestID)
+        /// The images that its callers have asked for are being decoded.
+        case decoding(ImageContent)
+        case ended
+
+        var isEnded: Bool {
+            guard case .ended = self else { return false }
+            return true
+        }
+    }
+
+    let source: ImageSource
+    let request: ImageRequest
+    /// In which it was asked for.
+    let session: UserSession
+    var state = State.waiting
+    private(set) var callers: [Int: ImageCaller<Image>] = [:]
+    private var ranks = Array(repeating: 0, count: ImageRank.allCases.count)
+    private(set) var decodings: [ImageTarget: Task<Void, Never>] = [:]
+
+    init(_ request: ImageRequest, _ source: ImageSource, in session: UserSession) {
+        (self.request, self.source, self.session) = (request, source, session)
+    }
+
+    /// The highest of its callers.
+    var rank: ImageRank { ranks.lastIndex { $0 > 0 }.flatMap(ImageRank.init) ?? .prefetch }
+
+    func add(_ caller: ImageCaller<Image>) {
+        callers[caller.number] = caller
+        ranks[caller.rank.rawValue] += 1
+        caller.fetch = self
+    }
+
+    func remove(_ caller: ImageCaller<Image>) {
+        guard callers.removeValue(forKey: caller.number) != nil else { return }
+        ranks[caller.rank.rawValue] -= 1
+        caller.fetch = nil
+        guard let decoding = decodings[caller.target], !callers.values.contains(where: { $0.target == caller.target })
+        else { return }
+        decoding.cancel()
+        decodings[caller.target] = nil
+    }
+
+    func setRank(_ rank: ImageRank, of caller: ImageCaller<Image>) {
+        ranks[caller.rank.rawValue] -= 1
+        ranks[rank.rawValue] += 1
+        caller.rank = rank
+    }
+
+    /// Removes the callers, of one target or of all, oldest first.
+    func removeCallers(of target: ImageTarget? = nil) -> [ImageCaller<Image>] {
+        let removed = callers.values.filter { target == nil || $0.target == target }.sorted { $0.number < $1.number }
+        removed.forEach(remove)
+        return removed
+    }
+
+    func setDecoding(_ decoding: Task<Void, Never>, for target: ImageTarget) { decodings[target] = decoding }
+    func didDecode(_ target: ImageTarget) { decodings[target] = nil }
+}
+
+/// One caller; its closure is called once, or never after a cancel.
+@MainActor final class ImageCaller<Image: Sendable> {
+    /// Grows from caller to caller.
+    let number: Int
+    let target: ImageTarget
+    var rank: ImageRank
+    private weak var loader: ImageLoader<Image>?
+    weak var fetch: ImageFetch<Image>?
+    private var completion: (@MainActor (Result<Image, APIError>) -> Void)?
+
+    init(
+        _ number: Int,
+        _ target: ImageTarget,
+        _ rank: ImageRank,
+        of loader: ImageLoader<Image>,
+        completion: (@MainActor (Result<Image, APIError>) -> Void)? = nil
+    ) {
+        (self.number, self.target, self.rank, self.loader, self.completion) = (number, target, rank, loader, completion)
+    }
+
+    func wait(_ completion: @escaping @MainActor (Result<Image, APIError>) -> Void) { self.completion = completion }
+
+    func end(with result: Result<Image, APIError>) { leave()?(result) }
+
+    /// Takes the closure out, which is not called then.
+    @discardableResult
+    func leave() -> (@MainActor (Result<Image, APIError>) -> Void)? { exchange(&completion, with: nil) }
+
+    /// For a task that is cancelled: the closure is called.
+    func cancelWaiting() {
+        let completion = leave()
+        loader?.leave([self])
+        completion?(.failure(APIError(.cancelled)))
+    }
+}

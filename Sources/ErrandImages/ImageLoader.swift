@@ -1,0 +1,349 @@
+public import Errand
+import Foundation
+
+/// Loads images: each is one request of the proxy, with its login, cookies, cache, retries and monitors.
+///
+/// ```swift
+/// let images = ImageLoader(service: shop)
+/// let receipt = images.load(ImageRequest(goods.picture)) { result in … }
+/// receipt.cancel()
+/// ```
+///
+/// However many callers ask for an image, it is loaded once; each caller has a receipt that cancels only its own interest.
+/// Images are kept in a ``memoryCache``, and their responses in the cache of the proxy. When a session of the
+/// service ends or begins, for example with a logout, what is in memory is removed.
+///
+/// The URL of an image may have another origin than the service: then it is loaded without the service's headers, adapters and
+/// login, with the cookies of its host.
+@MainActor public final class ImageLoader<Image: Sendable> {
+    /// Sends the requests.
+    public let proxy: APIProxy
+    /// The backend; `nil` is the proxy's default service at the time of a load.
+    public let service: APIService?
+    /// The images in memory.
+    public let memoryCache: ImageMemoryCache<Image>
+    /// The options of each load, except its priority.
+    public var options: APIRequestOptions
+    /// The limits of an image.
+    public let limits: ImageLimits
+    /// The order of the images that wait; first in first out by default.
+    public var order: ImageOrder
+    /// How many images are loaded and decoded at a time; at most half of them, but one, are prefetches.
+    public let maxConcurrentLoads: Int
+    /// The number of loads that have begun.
+    public private(set) var fetchCount = 0
+    /// The number of images that were found in memory.
+    public private(set) var hitCount = 0
+    private let decoder: ImageDecoder<Image>
+    private var fetches: [ImageSource: ImageFetch<Image>] = [:]
+    private var queue = ImageQueue<ImageFetch<Image>>()
+    private var running: [ObjectIdentifier: ImageFetch<Image>] = [:]
+    private var session: UserSession
+    private var callerCount = 0
+    private var otherServices: [String: APIService] = [:]
+
+    /// Creates a loader.
+    ///
+    /// - Parameters:
+    ///   - proxy: Sends the requests; `APIProxy.shared` by default.
+    ///   - service: The backend; `nil` is the proxy's default service at the time of a load.
+    ///   - decoder: Makes the images; ``ImageDecoder/system`` by default.
+    ///   - memoryCapacity: The capacity of the ``memoryCache`` in bytes; 100 MB by default.
+    ///   - options: The options of each load; by default, an `ErrorPresenter` shows no errors of images.
+    ///   - limits: Of each image; the `limits` of the service apply as well.
+    ///   - order: The order of the images that wait.
+    ///   - maxConcurrentLoads: How many images are loaded at a time, at least 1.
+    public init(
+        proxy: APIProxy? = nil,
+        service: APIService? = nil,
+        decoder: ImageDecoder<Image> = ImageDecoder<SystemImage>.system,
+        memoryCapacity: Int = 100_000_000,
+        options: APIRequestOptions = APIRequestOptions(presentsErrors: false),
+        limits: ImageLimits = ImageLimits(),
+        order: ImageOrder = .firstInFirstOut,
+        maxConcurrentLoads: Int = 4
+    ) {
+        let proxy = proxy ?? .shared
+        (self.proxy, self.service, self.decoder) = (proxy, service, decoder)
+        (self.options, self.limits, self.order) = (options, limits, order)
+        memoryCache = ImageMemoryCache(capacity: memoryCapacity)
+        self.maxConcurrentLoads = max(1, maxConcurrentLoads)
+        session = proxy.userSession(of: service)
+    }
+
+    // MARK: Loading
+
+    /// Loads an image, or finds it in memory.
+    ///
+    /// - Parameters:
+    ///   - request: The image.
+    ///   - priority: The priority among the images that wait; `normal` by default.
+    ///   - completion: Called once, on the main actor, after this call has returned, with the image or the error; not called
+    ///     after the receipt was cancelled.
+    /// - Returns: The receipt of this caller.
+    @discardableResult
+    public func load(
+        _ request: ImageRequest,
+        priority: RequestPriority = .normal,
+        completion: @escaping @MainActor (Result<Image, APIError>) -> Void
+    ) -> ImageReceipt {
+        let caller = makeCaller(of: request, ImageRank(priority), completion)
+        add(caller, to: request)
+        return ImageReceipt([caller], of: self)
+    }
+
+    /// Loads an image, or returns it from memory.
+    ///
+    /// Cancelling the task is as ``ImageReceipt/cancel()``, and throws `cancelled`.
+    ///
+    /// - Parameters:
+    ///   - request: The image.
+    ///   - priority: The priority among the images that wait; `normal` by default.
+    /// - Returns: The image.
+    /// - Throws: Why the load failed.
+    public func image(
+        for request: ImageRequest,
+        priority: RequestPriority = .normal
+    ) async throws(APIError) -> Image {
+        if let image = cachedImage(for: request) { return image }
+        guard !Task.isCancelled else { throw APIError(.cancelled) }
+        let caller = makeCaller(of: request, ImageRank(priority))
+        return try await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                caller.wait { continuation.resume(returning: $0) }
+                add(caller, to: request)
+            }
+        } onCancel: {
+            Task { @MainActor in caller.cancelWaiting() }
+        }.get()
+    }
+
+    /// Returns an image that is in memory, without loading it.
+    public func cachedImage(for request: ImageRequest) -> Image? {
+        updateSession()
+        guard let image = image(inMemory: request) else { return nil }
+        hitCount += 1
+        return image
+    }
+
+    /// Loads images that will be needed soon, when there are places for them that no other load waits for.
+    ///
+    /// - Returns: The receipt of all of them. A call of ``load(_:priority:completion:)`` for one of them joins its load, which
+    ///   then goes on with the priority of that call.
+    @discardableResult
+    public func prefetch(_ requests: [ImageRequest]) -> ImageReceipt {
+        updateSession()
+        let callers = requests.filter { image(inMemory: $0) == nil }.map { request in
+            let caller = makeCaller(of: request, .prefetch)
+            add(caller, to: request)
+            return caller
+        }
+        return ImageReceipt(callers, of: self)
+    }
+
+    /// Ends all loads, and all that wait; their callers receive `cancelled`.
+    public func cancelAll() {
+        // First, so that none is begun in the place of another.
+        queue = ImageQueue()
+        for fetch in fetches.values { end(fetch, with: .failure(APIError(.cancelled))) }
+    }
+
+    private func image(inMemory request: ImageRequest) -> Image? {
+        request.cachePolicy == .reload ? nil : memoryCache[ImageKey(ImageSource(request), request.target)]
+    }
+
+    private func makeCaller(
+        of request: ImageRequest,
+        _ rank: ImageRank,
+        _ completion: (@MainActor (Result<Image, APIError>) -> Void)? = nil
+    ) -> ImageCaller<Image> {
+        callerCount += 1
+        return ImageCaller(callerCount, request.target, rank, of: self, completion: completion)
+    }
+
+    private func add(_ caller: ImageCaller<Image>, to request: ImageRequest) {
+        if let image = cachedImage(for: request) {
+            proxy.deliver { caller.end(with: .success(image)) }
+            return
+        }
+        do throws(APIError) {
+            try decoder.check(request.target)
+        } catch {
+            proxy.deliver { [error] in caller.end(with: .failure(error)) }
+            return
+        }
+        let fetch = fetch(for: request)
+        let former = fetch.callers.isEmpty ? nil : fetch.rank
+        fetch.add(caller)
+        if case .decoding(let content) = fetch.state { decode(content, for: request.target, of: fetch) }
+        guard fetch.rank != former else { return }
+        rankDidChange(of: fetch)
+        startWaiting()
+    }
+
+    private func fetch(for request: ImageRequest) -> ImageFetch<Image> {
+        let source = ImageSource(request)
+        if let fetch = fetches[source], fetch.session == session {
+            // One that was cancelled elsewhere has not been told yet.
+            guard case .loading(let id) = fetch.state, !proxy.isActive(id) else { return fetch }
+        }
+        let fetch = ImageFetch<Image>(request, source, in: session)
+        fetches[source] = fetch
+        return fetch
+    }
+
+    // MARK: Callers
+
+    func leave(_ callers: [ImageCaller<Image>]) {
+        for caller in callers {
+            guard let fetch = caller.fetch else { continue }
+            let former = fetch.rank
+            fetch.remove(caller)
+            if fetch.callers.isEmpty { end(fetch) } else if fetch.rank != former { rankDidChange(of: fetch) }
+        }
+        // Afterwards, so that none is begun that another of these callers has waited for.
+        startWaiting()
+    }
+
+    func setRank(_ rank: ImageRank, of callers: [ImageCaller<Image>]) {
+        for caller in callers {
+            guard let fetch = caller.fetch else { continue }
+            let former = fetch.rank
+            fetch.setRank(rank, of: caller)
+            if fetch.rank != former { rankDidChange(of: fetch) }
+        }
+        startWaiting()
+    }
+
+    private func rankDidChange(of fetch: ImageFetch<Image>) {
+        switch fetch.state {
+        case .waiting: queue.insert(fetch, rank: fetch.rank)
+        case .loading(let id): proxy.setPriority(fetch.rank.priority, of: id)
+        case .starting, .decoding, .ended: break
+        }
+    }
+
+    /// Ends a load of which no caller is left, or whose callers all receive the same.
+    private func end(_ fetch: ImageFetch<Image>, with result: Result<Image, APIError>? = nil) {
+        guard !fetch.state.isEnded else { return }
+        let state = exchange(&fetch.state, with: .ended)
+        queue.remove(fetch)
+        running[ObjectIdentifier(fetch)] = nil
+        if fetches[fetch.source] === fetch { fetches[fetch.source] = nil }
+        let callers = fetch.removeCallers()
+        if case .loading(let id) = state { proxy.cancelRequest(id) }
+        if let result {
+            proxy.deliver { for caller in callers { caller.end(with: result) } }
+        }
+    }
+
+    // MARK: Places
+
+    private var mayPrefetch: Bool {
+        let others = running.values.filter { $0.rank > .prefetch }
+        return running.count - others.count < max(1, maxConcurrentLoads / 2)
+    }
+
+    private func startWaiting() {
+        while running.count < maxConcurrentLoads {
+            guard let fetch = queue.next(order, from: mayPrefetch ? .prefetch : .background) else { return }
+            start(fetch)
+        }
+    }
+
+    private func start(_ fetch: ImageFetch<Image>) {
+        fetchCount += 1
+        running[ObjectIdentifier(fetch)] = fetch
+        var options = options
+        options.priority = fetch.rank.priority
+        options.cachePolicy = fetch.request.cachePolicy ?? options.cachePolicy
+        let request = APIRequest<ImageContent>(
+            fetch.source.url,
+            headers: fetch.request.headers,
+            responseSerializer: .image(limits: limits),
+            service: service(for: fetch.request.url),
+            options: options,
+            proxy: proxy
+        )
+        fetch.state = .starting
+        // Retains the loader, whose callers wait.
+        let id = request.loadData { self.didLoad(fetch, $0) }
+        // A monitor may have ended it.
+        if case .starting = fetch.state { fetch.state = .loading(id) } else { proxy.cancelRequest(id) }
+    }
+
+    /// A service of another origin has nothing that only the service's origin may receive.
+    private func service(for url: URL) -> APIService? {
+        guard url.host != nil, let own = service ?? proxy.defaultService, !url.hasSameOrigin(as: own.baseURL),
+            let origin = URL(string: "/", relativeTo: url)?.absoluteURL
+        else { return service }
+        if let known = otherServices[origin.absoluteString] { return known }
+        var other = APIService(baseURL: origin)
+        (other.envelope, other.failureReader, other.loginExpiredStatuses) = (nil, nil, [])
+        (other.timeout, other.deadline, other.limits) = (own.timeout, own.deadline, own.limits)
+        (other.retryPolicy, other.redirectPolicy) = (own.retryPolicy, own.redirectPolicy)
+        (other.cookies, other.errorMessages, other.monitors) = (own.cookies, own.errorMessages, own.monitors)
+        otherServices[origin.absoluteString] = other
+        return other
+    }
+
+    private func didLoad(_ fetch: ImageFetch<Image>, _ result: Result<ImageContent, APIError>) {
+        updateSession()
+        guard case .loading = fetch.state else { return }
+        switch result {
+        case .failure(let error):
+            end(fetch, with: .failure(error))
+            startWaiting()
+        case .success(let content):
+            fetch.state = .decoding(content)
+            for target in Set(fetch.callers.values.map(\.target)) { decode(content, for: target, of: fetch) }
+        }
+    }
+
+    // MARK: Decoding
+
+    private func decode(_ content: ImageContent, for target: ImageTarget, of fetch: ImageFetch<Image>) {
+        guard fetch.decodings[target] == nil else { return }
+        let decoding = Task {
+            let result: Result<Image, APIError>
+            do throws(APIError) {
+                result = .success(try await decoder.image(of: content, for: target))
+            } catch {
+                result = .failure(error)
+            }
+            // Then another one may decode for the same target.
+            guard !Task.isCancelled else { return }
+            didDecode(target, of: fetch, result)
+        }
+        fetch.setDecoding(decoding, for: target)
+    }
+
+    private func didDecode(_ target: ImageTarget, of fetch: ImageFetch<Image>, _ result: Result<Image, APIError>) {
+        updateSession()
+        guard !fetch.state.isEnded else { return }
+        if case .success(let image) = result, fetch.session == session {
+            memoryCache.insert(image, bytes: decoder.bytes(of: image), for: ImageKey(fetch.source, target))
+        }
+        fetch.didDecode(target)
+        let callers = fetch.removeCallers(of: target)
+        if fetch.callers.isEmpty { end(fetch) }
+        startWaiting()
+        for caller in callers { caller.end(with: result) }
+    }
+
+    // MARK: Sessions
+
+    /// Removes the images of a user who has signed out; what waits ends with the loads of that user.
+    private func updateSession() {
+        let current = proxy.userSession(of: service)
+        guard current != session else { return }
+        let former = exchange(&session, with: current)
+        memoryCache.removeAll()
+        if current.hasEnded(former) { cancelAll() }
+    }
+}
+
+extension ImageLoader: RedactedDescription {
+    /// The type.
+    public nonisolated var description: String { "ImageLoader<\(Image.self)>" }
+}

@@ -1,0 +1,62 @@
+/// The order in which images are loaded that were asked for at the same time.
+public enum ImageOrder: Sendable, Hashable {
+    /// What was asked for first is loaded first; the default.
+    case firstInFirstOut
+    /// What was asked for last is loaded first, for lists that are scrolled fast.
+    case lastInFirstOut
+}
+
+/// The images that wait for one of the loader's places, by rank and then by order.
+///
+/// What leaves or changes its rank is removed when its turn would come, or when such entries are the majority.
+struct ImageQueue<Element: AnyObject> {
+    private struct Entry {
+        let element: Element
+        let ticket: Int
+    }
+
+    private var lines: [ArraySlice<Entry>] = Array(repeating: [], count: ImageRank.allCases.count)
+    /// Of those that wait.
+    private var tickets: [ObjectIdentifier: Int] = [:]
+    private var lastTicket = 0
+    private var staleCount = 0
+
+    /// Also moves one that waits, to the place of one that is new.
+    mutating func insert(_ element: Element, rank: ImageRank) {
+        remove(element)
+        lastTicket += 1
+        lines[rank.rawValue].append(Entry(element: element, ticket: lastTicket))
+        tickets[ObjectIdentifier(element)] = lastTicket
+    }
+
+    mutating func remove(_ element: Element) {
+        guard tickets.removeValue(forKey: ObjectIdentifier(element)) != nil else { return }
+        staleCount += 1
+        guard staleCount > tickets.count + 32 else { return }
+        lines = lines.map { line in line.filter(isWaiting)[...] }
+        staleCount = 0
+    }
+
+    mutating func next(_ order: ImageOrder, from lowest: ImageRank) -> Element? {
+        for rank in lines.indices.reversed() where rank >= lowest.rawValue {
+            while let entry = order == .lastInFirstOut ? lines[rank].popLast() : lines[rank].popFirst() {
+                guard isWaiting(entry) else {
+                    staleCount -= 1
+                    continue
+                }
+                tickets[ObjectIdentifier(entry.element)] = nil
+                return entry.element
+            }
+        }
+        return nil
+    }
+
+    private func isWaiting(_ entry: Entry) -> Bool { tickets[ObjectIdentifier(entry.element)] == entry.ticket }
+}
+
+/// What a caller of an image has it for; later cases are loaded first.
+enum ImageRank: Int, CaseIterable, Comparable {
+    case prefetch, background, normal, userInitiated
+
+    static func < (lhs: ImageRank, rhs: ImageRank) -> Bool { lhs.rawValue < rhs.rawValue }
+}
