@@ -12,3 +12,23 @@
 @_exported import struct Dispatch.DispatchWallTime
 @_exported import class Dispatch.DispatchWorkItem
 @_exported import func Dispatch.dispatchPrecondition
+
+extension DispatchSource {
+    public struct MemoryPressureEvent: OptionSet, Sendable {
+        public let rawValue: UInt
+        public init(rawValue: UInt) { fatalError() }
+        public static var normal: MemoryPressureEvent { fatalError() }
+        public static var warning: MemoryPressureEvent { fatalError() }
+        public static var critical: MemoryPressureEvent { fatalError() }
+    }
+
+    public class func makeMemoryPressureSource(
+        eventMask: DispatchSource.MemoryPressureEvent,
+        queue: DispatchQueue? = nil
+    ) -> any DispatchSourceMemoryPressure { fatalError() }
+}
+
+public protocol DispatchSourceMemoryPressure: DispatchSourceProtocol {
+    var data: DispatchSource.MemoryPressureEvent { get }
+    var mask: DispatchSource.MemoryPressureEvent { get }
+}

@@ -1,6 +1,7 @@
 #if !os(watchOS)
 @_exported public import AppleFoundation
 public import Foundation
+@_exported public import QuartzCore
 
 @MainActor open class UIResponder: NSObject {
     public override init() { fatalError() }
@@ -11,6 +12,10 @@ public import Foundation
 
 @MainActor open class UIWindow: UIView {}
 
+@MainActor open class UITraitCollection: NSObject {
+    open var displayScale: CGFloat { fatalError() }
+}
+
 @MainActor open class UIView: UIResponder {
     public init(frame: CGRect) { fatalError() }
     public convenience override init() { fatalError() }
@@ -20,6 +25,9 @@ public import Foundation
     open var window: UIWindow? { fatalError() }
     open var isHidden: Bool = false
     open var tag: Int = 0
+    open var bounds: CGRect = .zero
+    open var layer: CALayer { fatalError() }
+    open var traitCollection: UITraitCollection { fatalError() }
     open func addSubview(_ view: UIView) {}
     open func removeFromSuperview() {}
 }
@@ -33,6 +41,21 @@ extension UIView {
 
 @MainActor open class UILabel: UIView {
     open var text: String?
+}
+
+@MainActor open class UIImageView: UIView {
+    public init(image: UIImage?) { fatalError() }
+    public override init(frame: CGRect) { fatalError() }
+    public required init?(coder: NSCoder) { fatalError() }
+    open var image: UIImage?
+    open var highlightedImage: UIImage?
+}
+
+@MainActor open class UIProgressView: UIView {
+    public override init(frame: CGRect) { fatalError() }
+    public required init?(coder: NSCoder) { fatalError() }
+    open var progress: Float = 0
+    open func setProgress(_ progress: Float, animated: Bool) {}
 }
 
 @MainActor open class UIActivityIndicatorView: UIView {
@@ -68,12 +91,33 @@ extension UIView {
         public static var editingChanged: UIControl.Event { fatalError() }
     }
 
+    public struct State: OptionSet, Sendable {
+        public let rawValue: UInt
+        public init(rawValue: UInt) { fatalError() }
+        public static var normal: UIControl.State { fatalError() }
+        public static var highlighted: UIControl.State { fatalError() }
+        public static var disabled: UIControl.State { fatalError() }
+        public static var selected: UIControl.State { fatalError() }
+        public static var focused: UIControl.State { fatalError() }
+    }
+
     public init(frame: CGRect, primaryAction: UIAction?) { fatalError() }
     public override init(frame: CGRect) { fatalError() }
     public required init?(coder: NSCoder) { fatalError() }
     open var isEnabled: Bool = true
     open func addAction(_ action: UIAction, for controlEvents: UIControl.Event) {}
     open func sendActions(for controlEvents: UIControl.Event) {}
+}
+
+@MainActor open class UIButton: UIControl {
+    public override init(frame: CGRect, primaryAction: UIAction?) { fatalError() }
+    public override init(frame: CGRect) { fatalError() }
+    public required init?(coder: NSCoder) { fatalError() }
+    open func setTitle(_ title: String?, for state: UIControl.State) {}
+    open func setImage(_ image: UIImage?, for state: UIControl.State) {}
+    open func setBackgroundImage(_ image: UIImage?, for state: UIControl.State) {}
+    open func image(for state: UIControl.State) -> UIImage? { fatalError() }
+    open func backgroundImage(for state: UIControl.State) -> UIImage? { fatalError() }
 }
 
 #if !os(tvOS)
@@ -94,8 +138,10 @@ extension UIView {
 }
 
 @MainActor open class UITableViewCell: UIView {
+    open var imageView: UIImageView? { fatalError() }
     open var textLabel: UILabel? { fatalError() }
     open var detailTextLabel: UILabel? { fatalError() }
+    open func prepareForReuse() {}
 }
 
 @MainActor open class UITableView: UIScrollView {
