@@ -1,4 +1,5 @@
 import Errand
+import ErrandImages
 import ErrandInspector
 import ErrandSigning
 import FixtureServer
@@ -9,6 +10,8 @@ import Foundation
     let baseURL: URL
     let proxy: APIProxy
     let account: Account
+    /// The pictures of the goods, which are not decoded, because they are not drawn.
+    let images: ImageLoader<ImageContent>
     let transport = StartingLine(before: SystemTransport())
     let wire = Wire()
     let terminal = Terminal()
@@ -32,6 +35,7 @@ import Foundation
         )
         account = Account(proxy: proxy)
         proxy.defaultService = .shop(at: baseURL, account: account)
+        images = ImageLoader(proxy: proxy, decoder: ImageDecoder(bytes: \.data.count) { content, _ in content })
     }
 
     /// Takes the network away: nothing that is sent from now on has a response.
@@ -42,11 +46,13 @@ import Foundation
         APIProxy(service: service, transport: transport, clock: clock, monitors: proxy.monitors)
     }
 
-    /// Shows the exchanges in the log.
+    /// Shows the exchanges in the log, of many the first ones.
     func showWire() {
-        guard !wire.exchanges.isEmpty else { return }
+        let (exchanges, limit) = (wire.exchanges, 32)
+        guard !exchanges.isEmpty else { return }
         terminal.write()
-        terminal.write(Table(wire.exchanges), .quiet)
+        terminal.write(Table(Array(exchanges.prefix(limit))), .quiet)
+        if exchanges.count > limit { terminal.write("   and \(exchanges.count - limit) more", .quiet) }
     }
 }
 

@@ -35,6 +35,12 @@ struct Goods: Decodable, Sendable {
     let name: String
     let price: String
     let stock: Int
+
+    /// The URL of a view of it.
+    func picture(_ view: Int, at baseURL: URL) -> URL {
+        let query = [URLQueryItem(name: "view", value: "\(view)")]
+        return baseURL.appending(path: "goods/\(id)/picture").appending(queryItems: query)
+    }
 }
 
 /// The contents of the cart.

@@ -22,6 +22,7 @@ package struct ShopAPI: Sendable {
         addMall(to: &table)
         addOrders(to: &table)
         addFiles(to: &table)
+        addPictures(to: &table)
         addStreams(to: &table)
         addPartners(to: &table)
         addWallet(to: &table)

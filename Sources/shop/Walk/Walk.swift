@@ -31,6 +31,7 @@ import Foundation
             ("An invoice, paused, killed and continued", continueInvoice),
             ("An order on its way, as events", followOrder),
             ("A text that grows", askAssistant),
+            ("Product pictures", browsePictures),
             ("A new process, still signed in", startAgain),
             ("A new process without a network", listGoodsOffline),
             ("Sign out", signOut),

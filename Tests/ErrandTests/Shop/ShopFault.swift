@@ -23,8 +23,9 @@ enum ShopFault: String, CaseIterable {
     case acceptedCopy =
         "13 (Signed requests, a copy, and a wrong clock) did not hold: a copy of a request was accepted"
     case immortalKey = "14 (Sealed payments, whose key expires) did not hold: 0 payments were refused, not 10"
-    case forgetfulServer = "18 (A new process, still signed in) did not hold: the new process ended with status 1"
-    case immortalSession = "20 (Sign out) did not hold: the old cookie still counts: HTTP 200"
+    case otherView = "18 (Product pictures) did not hold: a cell has shown another picture than its own"
+    case forgetfulServer = "19 (A new process, still signed in) did not hold: the new process ended with status 1"
+    case immortalSession = "21 (Sign out) did not hold: the old cookie still counts: HTTP 200"
 
     /// The routes of the faulty shop.
     func routes() throws -> RouteTable {
@@ -42,6 +43,9 @@ enum ShopFault: String, CaseIterable {
         case .otherWords: table.get("/broken-business") { _ in .enveloped("null", code: 1) }
         case .acceptedCopy: table.get("/partner/stock") { _ in .enveloped(#"{"goodsID":1002,"stock":7}"#) }
         case .immortalKey: table.post("/debug/expire-key") { _ in .enveloped("null") }
+        case .otherView:
+            let bytes = ShopPicture(goods: 1001, view: 0).png
+            table.get("/goods/:id/picture") { _ in .bytes(bytes, headers: ["Content-Type": "image/png"]) }
         case .forgetfulServer:
             table.get("/account/me") { $0.header("X-Token") == nil ? .refused : shop.response(to: $0) }
         case .immortalSession: table.post("/account/logout") { _ in .enveloped("null") }

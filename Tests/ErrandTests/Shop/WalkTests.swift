@@ -13,7 +13,7 @@ import Testing
         let ending = try await shop.ending()
         #expect(ending.status == 0)
         #expect(ending.standardError == "")
-        #expect(ending.output.split(separator: "\n").last?.starts(with: "All 20 steps held") == true)
+        #expect(ending.output.split(separator: "\n").last?.starts(with: "All 21 steps held") == true)
         #expect(ending.output.allSatisfy { $0 == "\n" || $0.isPrintable })
         #expect(try shop.leftovers == [])
         let lines = ending.output.split(separator: "\n")
