@@ -81,6 +81,8 @@ extension Command {
           cache        CPU time of a load whose response is stored, and what a cache adds to one whose response is not; the
                        first hit in a folder of 10,000 responses and 1 GiB; what 200 killed processes leave; the results of
                        the suite of HTTP caches, if a test has written them
+          images       loads of one image that 10,000 callers ask for; wrong images in a scroll of 10,000 cells; CPU time of
+                       an image in memory, and of the probe of a header of 64 KiB
           monitors     CPU time of a load without monitors, and what each monitor adds; the events of 100,000 loads
 
           --json            one JSON object per row, then one per ratio

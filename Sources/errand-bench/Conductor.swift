@@ -60,6 +60,9 @@ final class Conductor {
         case .cache:
             order = Order(requests: 100_000, concurrency: 10_000, bytes: 1 << 30, kills: 200)
             if plan.isQuick { order = Order(requests: 2_000, concurrency: 100, bytes: 16 << 20, kills: 2) }
+        case .images:
+            order = Order(requests: 10_000, concurrency: 10_000, bytes: 100_000)
+            if plan.isQuick { order = Order(requests: 200, concurrency: 240, bytes: 1_000) }
         case .soak: order = Order(requests: plan.soakRequests, concurrency: 64)
         default: break
         }
@@ -152,6 +155,7 @@ struct Order: Codable {
         case .events: EventStreams(url: url)
         case .resume: Resuming(url: url)
         case .cache: CacheCosts()
+        case .images: ImageCosts()
         case .paging: Paging(proxy: PageScript.goods())
         case .pagingSockets: try Paging(proxy: APIProxy(service: service, transport: Connections.transport()))
         }

@@ -69,6 +69,10 @@ enum Field: String, CaseIterable, Codable, CodingKeyRepresentable {
     case open = "open_ms"
     case kills
     case killCorrupt = "kill_corrupt"
+    case callers
+    case fetches
+    case wrong
+    case probe = "probe_us"
     case required
     case optimal
     case identical

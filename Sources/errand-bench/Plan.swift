@@ -90,6 +90,7 @@ enum Row: String, CaseIterable {
     case events
     case resume
     case cache
+    case images
 
     /// The rows that this platform can measure: bare libcurl on Linux only.
     static let measurable: [Row] = {
