@@ -17,7 +17,8 @@ struct CodeBlockTests {
             "Sources/Errand/Errand.docc/Lists.md", "Sources/Errand/Errand.docc/Responses.md",
             "Sources/Errand/Errand.docc/Services.md", "Sources/Errand/Errand.docc/OnTheWay.md",
             "Sources/Errand/Errand.docc/Parameters.md", "Sources/Errand/Errand.docc/WatchingTheWire.md",
-            "Sources/Errand/Errand.docc/Caching.md", "Sources/Errand/Errand.docc/Streams.md",
+            "Sources/Errand/Errand.docc/Caching.md", "Sources/Errand/Errand.docc/Images.md",
+            "Sources/Errand/Errand.docc/Streams.md",
         ],
         TypeChecker.Isolation.allCases
     )

@@ -1,0 +1,170 @@
+import ErrandTesting
+import FixtureServer
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Errand
+@testable import ErrandImages
+@testable import ErrandTestSupport
+
+@MainActor
+@Suite("Images and sessions", .serialized, .limitedConcurrency, .blocksThread, .hangLimit, .timeLimit(.minutes(5)))
+struct ImageSessionTests {
+    /// What ends or begins a session.
+    enum Change: CaseIterable, Sendable {
+        case logout, switchAccount, signIn, otherService
+
+        /// Whether the loads of the former user end as cancelled.
+        var endsLoads: Bool { self == .logout || self == .switchAccount }
+    }
+
+    private func make(_ change: Change, in scene: ImageScene) async throws {
+        switch change {
+        case .logout: scene.proxy.logout()
+        case .switchAccount: scene.proxy.switchAccount(to: CookieJar())
+        case .signIn:
+            try await APIRequest<Void>("/login", method: .post, isLoginRequest: true, proxy: scene.proxy).value()
+        case .otherService: scene.proxy.defaultService = .sample()
+        }
+    }
+
+    @Test(arguments: Change.allCases)
+    func `What is in memory is not found in another session`(_ change: Change) async throws {
+        let scene = ImageScene()
+        #expect(await scene.loader.outcome(of: ImageScene.image(1)) == "image 1")
+        try await make(change, in: scene)
+        #expect(scene.loader.cachedImage(for: ImageScene.image(1)) == nil)
+        #expect(scene.loader.memoryCache.count == 0 && scene.loader.memoryCache.bytes == 0)
+        #expect(await scene.loader.outcome(of: ImageScene.image(1)) == "image 1")
+        #expect(scene.sent.count { $0 == 1 } == 2)
+    }
+
+    @Test(arguments: ImageInstant.allCases, [Change.logout, .switchAccount])
+    func `At the end of a session every image ends as cancelled, and none is kept`(
+        _ instant: ImageInstant,
+        _ change: Change
+    ) async throws {
+        let scene = ImageScene(holds: true)
+        let receipt = await scene.reach(instant) {
+            scene.load(1, "b")
+            for number in 2..<20 { scene.load(number) }
+        }
+        let sent = scene.sent
+        try await make(change, in: scene)
+        await scene.settle()
+        await suspend(while: !scene.endings.contains { $0.hasPrefix("b") })
+        #expect(scene.endings.filter { !$0.hasSuffix(": cancelled") } == [])
+        #expect(scene.endings.count == 20 + (instant == .waiting ? 4 : 0))
+        #expect(scene.loader.memoryCache.count == 0)
+        // Whatever had its place before may have reached the network, and nothing since.
+        #expect(Set(scene.sent).isSuperset(of: sent) && scene.sent.count <= (instant == .hit ? 5 : 4))
+        withExtendedLifetime(receipt) {}
+    }
+
+    @Test(arguments: ImageInstant.allCases, Change.allCases)
+    func `A caller of the next session gets an image of its own`(_ instant: ImageInstant, _ change: Change) async throws
+    {
+        let user = Lock(0)
+        let network = ImageNetwork(holds: true)
+        let scene = ImageScene(network: network) { request in
+            if request.url.path.hasSuffix("login") { return .json(#"{"errcode":200}"#) }
+            let current = user.withLock(\.self)
+            _ = try await network.respond(request)
+            // The image of the user who has asked.
+            return HTTPResponse(status: 200, body: PNGFile.data(current * 100 + 1))
+        }
+        let receipt = await scene.reach(instant)
+        try await make(change, in: scene)
+        user.withLock { $0 = 1 }
+        network.releaseAll()
+        scene.decodings.checkpoint.withLock(\.self)?.release()
+        scene.load(1, "b")
+        await suspend(
+            while: !scene.endings.contains { $0.hasPrefix("b") } || !scene.endings.contains { $0.hasPrefix("a") }
+        )
+        #expect(scene.endings.contains("b: image 101"))
+        if change.endsLoads { #expect(scene.endings.contains("a: cancelled")) }
+        #expect(scene.loader.cachedImage(for: ImageScene.image(1))?.number == 101)
+        withExtendedLifetime(receipt) {}
+    }
+
+    @Test(arguments: [false, true])
+    func `Callers from before a sign-in get their ending, also after a logout or cancelAll`(_ logsOut: Bool)
+        async throws
+    {
+        let scene = ImageScene(holds: true, places: 1)
+        scene.load(90)
+        await scene.reach(1)
+        let receipt = scene.load(1, "a")
+        let login = Task { try await make(.signIn, in: scene) }
+        await suspend(while: !scene.transport.requests.contains { $0.url.path.hasSuffix("login") })
+        scene.network.release("login")
+        try await login.value
+        // Another load of the same image, because the session is another one.
+        scene.load(1, "b")
+        if logsOut { scene.proxy.logout() } else { scene.loader.cancelAll() }
+        await scene.settle()
+        await suspend(while: scene.endings.count < 3)
+        #expect(scene.endings.sorted() == ["90: cancelled", "a: cancelled", "b: cancelled"])
+        withExtendedLifetime(receipt) {}
+    }
+
+    @Test func `A logout in a closure is before the closures of the next callers`() async {
+        let scene = ImageScene()
+        scene.onEnding = { name in if name == "a" { scene.proxy.logout() } }
+        for name in ["a", "b", "c"] { scene.load(1, name) }
+        await scene.end(3)
+        #expect(scene.endings == ["a: image 1", "b: cancelled", "c: cancelled"])
+        #expect(scene.loader.cachedImage(for: ImageScene.image(1)) == nil)
+    }
+
+    @Test(arguments: LoginExpiryFormat.allCases)
+    func `50 images whose login has expired cause one relogin`(_ format: LoginExpiryFormat) async throws {
+        let account = Account()
+        let service = APIService.sample { service in
+            service.reloginHandler = account
+            service.commonHeaders = { ["Authorization": account.token] }
+            service.envelope?.loginExpiredCodes = [11010]
+        }
+        let scene = ImageScene(places: 50, service: service) { request in
+            guard request.headers["Authorization"] != "t0" else { return format.response }
+            return ImageNetwork.response(request.url.lastPathComponent)
+        }
+        for number in 1...50 { scene.load(number) }
+        await scene.end(50)
+        #expect(scene.endings.sorted() == (1...50).map { "\($0): image \($0)" }.sorted())
+        #expect(account.logins == 1)
+        #expect(scene.loader.memoryCache.count <= 10)
+        // A relogin of the same user keeps what is in memory.
+        #expect(scene.loader.cachedImage(for: ImageScene.image(scene.decodings.pictures.last?.number ?? 0)) != nil)
+        withExtendedLifetime(account) {}
+    }
+
+    @Test func `A relogin that fails ends the images with loginExpired`() async throws {
+        let account = Account()
+        account.fails = true
+        let service = APIService.sample { $0.reloginHandler = account }
+        let scene = ImageScene(service: service) { _ in .status(401) }
+        for number in 1...10 { scene.load(number) }
+        await scene.end(10)
+        #expect(scene.endings.allSatisfy { $0.hasSuffix(": loginExpired") })
+        #expect(account.expiries == 1)
+        withExtendedLifetime(account) {}
+    }
+
+    @Test func `Images that wait for a relogin end with a logout`() async throws {
+        let (account, gate) = (Account(), Latch())
+        account.gate = gate
+        let service = APIService.sample { $0.reloginHandler = account }
+        let scene = ImageScene(service: service) { _ in .status(401) }
+        for number in 1...10 { scene.load(number) }
+        await suspend(while: account.logins == 0)
+        scene.proxy.logout()
+        gate.open()
+        await scene.end(10)
+        #expect(scene.endings.allSatisfy { $0.hasSuffix(": cancelled") })
+        #expect(scene.loader.fetchCount == 4)
+        withExtendedLifetime(account) {}
+    }
+}
