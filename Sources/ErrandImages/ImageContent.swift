@@ -49,11 +49,13 @@ extension ResponseSerializer<ImageContent> {
         do throws(ImageError) {
             guard bytes.count <= limits.bytes else { throw .tooManyBytes(count: bytes.count, limit: limits.bytes) }
             switch try ImageHeader.probe(bytes, limits: limits) {
-            case .header: return limits.bytes + 1
+            case .header: return limits.bytes < .max ? limits.bytes + 1 : nil
             case .needsBytes(let count): return count
             }
         } catch {
-            if case .unknownFormat = error, bytes.count < longestEnvelope { return longestEnvelope }
+            if case .unknownFormat = error, bytes.count < longestEnvelope {
+                return min(longestEnvelope, limits.bytes < .max ? limits.bytes + 1 : .max)
+            }
             throw APIError(error)
         }
     }

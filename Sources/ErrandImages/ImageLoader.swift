@@ -36,6 +36,8 @@ import Foundation
     public private(set) var hitCount = 0
     private let decoder: ImageDecoder<Image>
     private var fetches: [ImageSource: ImageFetch<Image>] = [:]
+    /// All that have not ended, also those that another one of the same source has replaced.
+    private var active: [ObjectIdentifier: ImageFetch<Image>] = [:]
     private var queue = ImageQueue<ImageFetch<Image>>()
     private var running: [ObjectIdentifier: ImageFetch<Image>] = [:]
     private var session: UserSession
@@ -145,11 +147,12 @@ import Foundation
     public func cancelAll() {
         // First, so that none is begun in the place of another.
         queue = ImageQueue()
-        for fetch in fetches.values { end(fetch, with: .failure(APIError(.cancelled))) }
+        for fetch in active.values { end(fetch, with: .failure(APIError(.cancelled))) }
     }
 
     private func image(inMemory request: ImageRequest) -> Image? {
-        request.cachePolicy == .reload ? nil : memoryCache[ImageKey(ImageSource(request), request.target)]
+        guard (request.cachePolicy ?? options.cachePolicy) != .reload else { return nil }
+        return memoryCache[ImageKey(ImageSource(request), request.target)]
     }
 
     private func makeCaller(
@@ -163,7 +166,7 @@ import Foundation
 
     private func add(_ caller: ImageCaller<Image>, to request: ImageRequest) {
         if let image = cachedImage(for: request) {
-            proxy.deliver { caller.end(with: .success(image)) }
+            proxy.deliver { [self, session] in end(caller, with: .success(image), of: session) }
             return
         }
         do throws(APIError) {
@@ -189,6 +192,7 @@ import Foundation
         }
         let fetch = ImageFetch<Image>(request, source, in: session)
         fetches[source] = fetch
+        active[ObjectIdentifier(fetch)] = fetch
         return fetch
     }
 
@@ -201,8 +205,8 @@ import Foundation
             fetch.remove(caller)
             if fetch.callers.isEmpty { end(fetch) } else if fetch.rank != former { rankDidChange(of: fetch) }
         }
-        // Afterwards, so that none is begun that another of these callers has waited for.
-        startWaiting()
+        // In a later turn, so that none is begun whose receipt is cancelled next.
+        proxy.deliver { self.startWaiting() }
     }
 
     func setRank(_ rank: ImageRank, of callers: [ImageCaller<Image>]) {
@@ -229,6 +233,7 @@ import Foundation
         let state = exchange(&fetch.state, with: .ended)
         queue.remove(fetch)
         running[ObjectIdentifier(fetch)] = nil
+        active[ObjectIdentifier(fetch)] = nil
         if fetches[fetch.source] === fetch { fetches[fetch.source] = nil }
         let callers = fetch.removeCallers()
         if case .loading(let id) = state { proxy.cancelRequest(id) }
@@ -254,14 +259,18 @@ import Foundation
     private func start(_ fetch: ImageFetch<Image>) {
         fetchCount += 1
         running[ObjectIdentifier(fetch)] = fetch
+        let other = otherService(for: fetch.request.url)
         var options = options
         options.priority = fetch.rank.priority
         options.cachePolicy = fetch.request.cachePolicy ?? options.cachePolicy
+        // It is shared here already, and one that is shared there is not checked while it arrives.
+        options.coalescesIdentical = false
+        if other != nil { (options.adapters, options.envelope) = (Adapters(), nil) }
         let request = APIRequest<ImageContent>(
             fetch.source.url,
             headers: fetch.request.headers,
             responseSerializer: .image(limits: limits),
-            service: service(for: fetch.request.url),
+            service: other ?? service,
             options: options,
             proxy: proxy
         )
@@ -269,21 +278,25 @@ import Foundation
         // Retains the loader, whose callers wait.
         let id = request.loadData { self.didLoad(fetch, $0) }
         // A monitor may have ended it.
-        if case .starting = fetch.state { fetch.state = .loading(id) } else { proxy.cancelRequest(id) }
+        guard case .starting = fetch.state else { return _ = proxy.cancelRequest(id) }
+        fetch.state = .loading(id)
+        if fetch.rank.priority != options.priority { rankDidChange(of: fetch) }
     }
 
-    /// A service of another origin has nothing that only the service's origin may receive.
-    private func service(for url: URL) -> APIService? {
+    /// The service of another origin than the loader's, with nothing that only that may receive.
+    private func otherService(for url: URL) -> APIService? {
         guard url.host != nil, let own = service ?? proxy.defaultService, !url.hasSameOrigin(as: own.baseURL),
             let origin = URL(string: "/", relativeTo: url)?.absoluteURL
-        else { return service }
-        if let known = otherServices[origin.absoluteString] { return known }
-        var other = APIService(baseURL: origin)
+        else { return nil }
+        // Its cookies are those of the environment, and its settings are the current ones.
+        let environment = APIEnvironment(own.environment.name, baseURL: origin)
+        let key = "\(environment.name) \(origin.absoluteString)"
+        var other = otherServices[key] ?? APIService(environment: environment)
         (other.envelope, other.failureReader, other.loginExpiredStatuses) = (nil, nil, [])
         (other.timeout, other.deadline, other.limits) = (own.timeout, own.deadline, own.limits)
         (other.retryPolicy, other.redirectPolicy) = (own.retryPolicy, own.redirectPolicy)
         (other.cookies, other.errorMessages, other.monitors) = (own.cookies, own.errorMessages, own.monitors)
-        otherServices[origin.absoluteString] = other
+        otherServices[key] = other
         return other
     }
 
@@ -328,10 +341,16 @@ import Foundation
         let callers = fetch.removeCallers(of: target)
         if fetch.callers.isEmpty { end(fetch) }
         startWaiting()
-        for caller in callers { caller.end(with: result) }
+        for caller in callers { end(caller, with: result, of: fetch.session) }
     }
 
     // MARK: Sessions
+
+    /// The user may have signed out meanwhile, also in the closure of another caller.
+    private func end(_ caller: ImageCaller<Image>, with result: Result<Image, APIError>, of session: UserSession) {
+        let hasEnded = proxy.userSession(of: service).hasEnded(session)
+        caller.end(with: hasEnded ? .failure(APIError(.cancelled)) : result)
+    }
 
     /// Removes the images of a user who has signed out; what waits ends with the loads of that user.
     private func updateSession() {

@@ -2,6 +2,11 @@ import Foundation
 
 /// A body in memory that is refused as soon as its beginning is.
 final class CheckedBody: HTTPBodyReceiver {
+    /// Says why; of its own type, because an error of a transport or of a stream to send may have any other underneath.
+    struct Refusal: Error {
+        let error: APIError
+    }
+
     private static let reserveLimit = 1 << 20
 
     private struct State {
@@ -53,7 +58,8 @@ final class CheckedBody: HTTPBodyReceiver {
         do throws(APIError) {
             return try result.get()
         } catch {
-            throw TransportError(.badResponse, "the beginning of the body was refused", underlying: error)
+            let reason = "the beginning of the body was refused"
+            throw TransportError(.badResponse, reason, underlying: Refusal(error: error))
         }
     }
 }

@@ -185,7 +185,7 @@ final class Exchange {
             error = error.withKind(.noNetwork, reason: error.reason)
         }
         // What has refused the body says why.
-        let failure = error.underlying as? APIError ?? APIError(error)
+        let failure = (error.underlying as? CheckedBody.Refusal)?.error ?? APIError(error)
         trace?.ended(with: .failure(failure))
         return failure
     }
