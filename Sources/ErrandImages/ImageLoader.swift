@@ -296,6 +296,7 @@ import Foundation
         (other.timeout, other.deadline, other.limits) = (own.timeout, own.deadline, own.limits)
         (other.retryPolicy, other.redirectPolicy) = (own.retryPolicy, own.redirectPolicy)
         (other.cookies, other.errorMessages, other.monitors) = (own.cookies, own.errorMessages, own.monitors)
+        if otherServices.count > 100 { otherServices = [:] }
         otherServices[key] = other
         return other
     }
