@@ -25,7 +25,7 @@ import Errand
     var state = State.waiting
     private(set) var callers: [Int: ImageCaller<Image>] = [:]
     private var ranks = Array(repeating: 0, count: ImageRank.allCases.count)
-    private(set) var decodings: [ImageTarget: Task<Void, Never>] = [:]
+    var decodings: [ImageTarget: Task<Void, Never>] = [:]
 
     init(_ request: ImageRequest, _ source: ImageSource, in session: UserSession) {
         (self.request, self.source, self.session) = (request, source, session)
@@ -62,9 +62,6 @@ import Errand
         removed.forEach(remove)
         return removed
     }
-
-    func setDecoding(_ decoding: Task<Void, Never>, for target: ImageTarget) { decodings[target] = decoding }
-    func didDecode(_ target: ImageTarget) { decodings[target] = nil }
 }
 
 /// One caller; its closure is called once, or never after a cancel.

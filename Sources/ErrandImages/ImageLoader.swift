@@ -9,6 +9,8 @@ import Foundation
 /// receipt.cancel()
 /// ```
 ///
+/// Use one loader for the whole app, because each has images of its own. It continues its loads when it is released.
+///
 /// However many callers ask for an image, it is loaded once; each caller has a receipt that cancels only its own interest.
 /// Images are kept in a ``memoryCache``, and their responses in the cache of the proxy. When a session of the
 /// service ends or begins, for example with a logout, what is in memory is removed.
@@ -28,7 +30,7 @@ import Foundation
     public let limits: ImageLimits
     /// The order of the images that wait; first in first out by default.
     public var order: ImageOrder
-    /// How many images are loaded and decoded at a time; at most half of them, but one, are prefetches.
+    /// How many images are loaded and decoded at a time; at most half of them are prefetches, but at least one.
     public let maxConcurrentLoads: Int
     /// The number of loads that have begun.
     public private(set) var fetchCount = 0
@@ -126,6 +128,21 @@ import Foundation
         guard let image = image(inMemory: request) else { return nil }
         hitCount += 1
         return image
+    }
+
+    /// Keeps an image in memory instead of the one of a request, for example one that the user has just uploaded.
+    ///
+    /// - Parameters:
+    ///   - image: The image; `nil` only removes the one of the request, which is then loaded again.
+    ///   - request: The request, with its target.
+    public func setCachedImage(_ image: Image?, for request: ImageRequest) {
+        updateSession()
+        let key = ImageKey(ImageSource(request), request.target)
+        if let image {
+            memoryCache.insert(image, bytes: decoder.bytes(of: image), for: key)
+        } else {
+            memoryCache.remove(key)
+        }
     }
 
     /// Loads images that will be needed soon, when there are places for them that no other load waits for.
@@ -245,7 +262,7 @@ import Foundation
     // MARK: Places
 
     private var mayPrefetch: Bool {
-        let others = running.values.filter { $0.rank > .prefetch }
+        let others = running.values.filter { $0.rank != .prefetch }
         return running.count - others.count < max(1, maxConcurrentLoads / 2)
     }
 
@@ -329,7 +346,7 @@ import Foundation
             guard !Task.isCancelled else { return }
             didDecode(target, of: fetch, result)
         }
-        fetch.setDecoding(decoding, for: target)
+        fetch.decodings[target] = decoding
     }
 
     private func didDecode(_ target: ImageTarget, of fetch: ImageFetch<Image>, _ result: Result<Image, APIError>) {
@@ -338,7 +355,7 @@ import Foundation
         if case .success(let image) = result, fetch.session == session {
             memoryCache.insert(image, bytes: decoder.bytes(of: image), for: ImageKey(fetch.source, target))
         }
-        fetch.didDecode(target)
+        fetch.decodings[target] = nil
         let callers = fetch.removeCallers(of: target)
         if fetch.callers.isEmpty { end(fetch) }
         startWaiting()

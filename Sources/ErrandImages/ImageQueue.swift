@@ -1,3 +1,5 @@
+import Errand
+
 /// The order in which images are loaded that were asked for at the same time.
 public enum ImageOrder: Sendable, Hashable {
     /// What was asked for first is loaded first; the default.
@@ -54,9 +56,14 @@ struct ImageQueue<Element: AnyObject> {
     private func isWaiting(_ entry: Entry) -> Bool { tickets[ObjectIdentifier(entry.element)] == entry.ticket }
 }
 
-/// What a caller of an image has it for; later cases are loaded first.
+/// What a caller of an image has it for: later cases are loaded first, which after the first are those of `RequestPriority`.
 enum ImageRank: Int, CaseIterable, Comparable {
     case prefetch, background, normal, userInitiated
 
+    init(_ priority: RequestPriority) { self = ImageRank(rawValue: priority.rawValue + 1) ?? .normal }
+
     static func < (lhs: ImageRank, rhs: ImageRank) -> Bool { lhs.rawValue < rhs.rawValue }
+
+    /// In the queue of the proxy.
+    var priority: RequestPriority { RequestPriority(rawValue: rawValue - 1) ?? .background }
 }

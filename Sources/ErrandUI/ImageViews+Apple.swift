@@ -1,4 +1,5 @@
 #if canImport(Darwin) && !os(watchOS)
+public import Errand
 public import ErrandImages
 import QuartzCore
 #if os(macOS)
@@ -57,13 +58,16 @@ extension ImageLoadingView {
     ///     default.
     ///   - failure: Shown after a failure; the placeholder by default.
     ///   - fade: How long an image that was loaded fades in; 0.25 seconds by default. On macOS, the view needs a layer.
+    ///   - completion: Called after the image or the failure is shown, before this returns for an image in memory; not after a
+    ///     cancel or for a former request. It must not retain the view.
     public func setImage(
         _ request: ImageRequest?,
         from loader: ImageLoader<SystemImage>,
         at place: ImagePlace = .image,
         placeholder: PlatformImage? = nil,
         failure: PlatformImage? = nil,
-        fade: Duration = .milliseconds(250)
+        fade: Duration = .milliseconds(250),
+        completion: (@MainActor (Result<SystemImage, APIError>) -> Void)? = nil
     ) {
         ImageSlots.slot(of: self, at: place).show(request, from: loader) { [weak self] content in
             guard let self else { return }
@@ -79,7 +83,10 @@ extension ImageLoadingView {
                     layer?.add(transition, forKey: kCATransition)
                 }
                 showImage(makeImage(image.cgImage), at: place)
-            case .failure: if let failure { showImage(failure, at: place) }
+                completion?(.success(image))
+            case .failure(let error):
+                if let failure { showImage(failure, at: place) }
+                completion?(.failure(error))
             }
         }
     }

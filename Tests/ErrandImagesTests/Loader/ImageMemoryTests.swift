@@ -94,6 +94,21 @@ struct ImageMemoryTests {
         #expect(scene.loader.memoryCache.count == 1 && scene.loader.memoryCache.bytes == 100)
     }
 
+    @Test func `An image that the app puts into memory is that of the request, until it is removed`() async {
+        let scene = ImageScene()
+        let picture = Picture(number: 99)
+        scene.loader.setCachedImage(picture, for: ImageScene.image(7))
+        #expect(scene.loader.cachedImage(for: ImageScene.image(7)) == picture)
+        #expect(scene.loader.cachedImage(for: ImageScene.image(7, 20)) == nil)
+        #expect(scene.loader.memoryCache.bytes == 100)
+        scene.loader.setCachedImage(nil, for: ImageScene.image(7))
+        #expect(await scene.loader.outcome(of: ImageScene.image(7)) == "image 7")
+        #expect(scene.loader.fetchCount == 1)
+        scene.proxy.logout()
+        scene.loader.setCachedImage(picture, for: ImageScene.image(8))
+        #expect(scene.loader.memoryCache.count == 1)
+    }
+
     @Test func `removeAll of the memory during a load loses no image`() async {
         let scene = ImageScene(holds: true)
         scene.load(7)
