@@ -12,11 +12,17 @@ final class CacheStage {
     }
 
     /// A request before it has a place in the queue.
-    struct Prepared {
+    ///
+    /// A class, because the runner would have room for it in every load.
+    final class Prepared {
         let request: HTTPRequest
         let step: Step
         /// Of the login that its headers have.
         let generation: Int
+
+        init(_ request: HTTPRequest, _ step: Step, in generation: Int) {
+            (self.request, self.step, self.generation) = (request, step, generation)
+        }
     }
 
     private let use: CacheUse

@@ -25,7 +25,6 @@ final class Exchange {
     private(set) var isMultiplexed: Bool?
     /// Whether the transport has passed on the body of the last response.
     private var isStreamed = false
-    private var checkedBody: CheckedBody?
 
     init(
         _ request: HTTPRequest,
@@ -88,9 +87,11 @@ final class Exchange {
         _ progress: TransferProgress.Handler?
     ) async throws(TransportError) -> APIResponse {
         let body = CheckedBody(limit: first.limits.bodyBytes, check)
-        checkedBody = body
         current.destination = .stream(HTTPBodySink(body))
-        return try await response(progress)
+        while true {
+            let response = body.completing(try await proxy.transport.send(nextRequest(), progress: progress))
+            if let last = try receive(response) { return last }
+        }
     }
 
     /// Passes a body on that the transport has not.
@@ -128,7 +129,6 @@ final class Exchange {
     /// Returns `nil` for a redirect, whose request is the current one then.
     @inline(never) func receive(_ response: HTTPResponse) throws(TransportError) -> APIResponse? {
         session?.store(from: response.headers, url: current.url, at: proxy.clock.date)
-        let response = checkedBody?.completing(response) ?? response
         if redirects.isEmpty { isMultiplexed = response.isMultiplexed }
         isStreamed = response.isStreamed
         let elapsed = proxy.clock.uptime - start

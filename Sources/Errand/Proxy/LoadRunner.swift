@@ -72,7 +72,8 @@ final class LoadRunner<Value: Sendable> {
                 let isAdapted = call.service.adapters.adaptsResponses
                 let loaded = isAdapted ? try await adaptedValue(in: response) : try value(in: response)
                 if call.renewsLogin { call.service.login.didSucceed(with: login) }
-                return cache?.end(with: loaded) ?? loaded
+                guard let cache else { return loaded }
+                return cache.end(with: loaded)
             } catch {
                 place = .unknown
                 cache?.end(with: error)
@@ -153,10 +154,7 @@ final class LoadRunner<Value: Sendable> {
     /// Returns `nil` when a relogin has begun while the headers were made, which may be those of either login.
     private func response(in login: SentLogin) async throws(APIError) -> APIResponse? {
         // Built after the admission, so that a queued load holds no body, and its headers are current.
-        // One that was made before a relogin has the old login.
-        let prepared = cache?.prepared.flatMap { $0.generation == login.generation ? $0 : nil }
-        if cache?.prepared != nil, prepared == nil { proxy.loads.uncountSend(of: call.id) }
-        cache?.prepared = nil
+        let prepared = cache.flatMap { takePrepared(from: $0, in: login.generation) }
         let request = if let prepared { prepared.request } else { try await request(in: login.generation) }
         guard !call.renewsLogin || call.service.login.isCurrent(login) else { return nil }
         let (response, isMultiplexed) =
@@ -169,6 +167,14 @@ final class LoadRunner<Value: Sendable> {
                 try await exchange(request)
             }
         return label(receive(response, isMultiplexed, in: login))
+    }
+
+    /// Returns `nil` for a request that was made before a relogin, which has the old login.
+    @inline(never) private func takePrepared(from cache: CacheStage, in generation: Int) -> CacheStage.Prepared? {
+        guard let prepared = Swift.exchange(&cache.prepared, with: nil) else { return nil }
+        guard prepared.generation != generation else { return prepared }
+        proxy.loads.uncountSend(of: call.id)
+        return nil
     }
 
     /// Releases the place in the queue, once what the response means for the next request is known.
@@ -274,7 +280,7 @@ final class LoadRunner<Value: Sendable> {
                 cache.didMiss(miss)
                 if use.rule == .first { try await showStored(from: cache, use) }
                 if !use.policy.isRule || call.service.adapters.isEmpty {
-                    cache.prepared = CacheStage.Prepared(request: request, step: step, generation: generation)
+                    cache.prepared = CacheStage.Prepared(request, step, in: generation)
                 }
             }
         }

@@ -30,7 +30,6 @@ extension APIManager {
         load.observe(with: options, for: service)
         load.progress = progress
         loads.append(load.id)
-        history.keepOrigin(LoadOrigin(draft, service), of: load.id)
         if case .delegate = receiver {} else { receivers[load.id] = receiver }
         // From here on the load ends with its session, and a cancel in any of the hooks below ends it.
         proxy.loads.insert(load.activeLoad(with: options, login: service?.login))
@@ -61,7 +60,7 @@ extension APIManager {
         guard let content,
             let former = history.content(
                 of: input.sourceParams ?? input.params,
-                from: LoadOrigin(draft, service),
+                from: LoadOrigin(draft.method, draft.path, service),
                 maxAge: maxAge,
                 at: proxy.clock.uptime,
                 encoder: service?.encoder ?? JSONEncoder()
@@ -419,7 +418,14 @@ extension APIManager {
             indicator?.hideLoading()
             return
         }
-        let notifyObserver = manager.record(outcome, of: id, response: response, isFormer: isFormer)
+        let notifyObserver = manager.record(
+            outcome,
+            of: id,
+            // In the session of its beginning, whose end would have cancelled it.
+            from: LoadOrigin(method, path, service),
+            response: response,
+            isFormer: isFormer
+        )
         let isReceived = manager.history.newestSuccess == id || manager.waiters.contains { $0.id == id }
         // A delegate finds only the newest response.
         if outcome.error == nil, !isReceived { removeTemporaryFile() }
@@ -460,6 +466,7 @@ extension BaseAPIRequest {
     fileprivate func record(
         _ result: Result<any Sendable, APIError>,
         of id: RequestID,
+        from origin: @autoclosure () -> LoadOrigin,
         response: APIResponse?,
         isFormer: Bool
     ) -> (() -> Void)? {
@@ -474,7 +481,7 @@ extension BaseAPIRequest {
             if let response, history.recordResponse(id) { rawResponse = response }
             if isFormer { history.recordFormerSuccess(id) }
             if case .success(let content) = result, !(content is EndOfList),
-                history.recordSuccess(id, response)
+                history.recordSuccess(id, response, from: origin())
             {
                 self.content = content
             }

@@ -30,8 +30,8 @@ struct LoadOrigin: Equatable {
     /// Another one after a logout, and after a relogin.
     private let generation: Int?
 
-    init(_ draft: RequestDraft, _ service: APIService?) {
-        (method, path) = (draft.method, draft.path)
+    init(_ method: HTTPMethod, _ path: String, _ service: APIService?) {
+        (self.method, self.path) = (method, path)
         (login, generation) = (service.map { ObjectIdentifier($0.login) }, service?.login.generation)
     }
 }
@@ -44,7 +44,6 @@ struct LoadHistory {
     private var newestInput: (id: RequestID, input: LoadInput)?
     /// What the response of the request was loaded with, and when it was received; `nil` if that is not known.
     private var content: (params: APIParams?, origin: LoadOrigin, response: APIResponse)?
-    private var newestOrigin: (id: RequestID, origin: LoadOrigin)?
 
     /// The key stays the same unless it is spent.
     func inputAgain(after error: APIError?) -> LoadInput? {
@@ -67,8 +66,6 @@ struct LoadHistory {
 
     mutating func removeInput() { (newestInput, content) = (nil, nil) }
 
-    mutating func keepOrigin(_ origin: LoadOrigin, of id: RequestID) { newestOrigin = (id, origin) }
-
     /// Removes the input of what is not a load, unless a load has begun since.
     mutating func removeInput(of id: RequestID, restoring former: LoadHistory) {
         if newestInput?.id == id { newestInput = former.newestInput }
@@ -78,11 +75,12 @@ struct LoadHistory {
 
     mutating func recordEnding(_ id: RequestID) -> Bool { id.replaceIfNewer(&newestEnding) }
     mutating func recordResponse(_ id: RequestID) -> Bool { id.replaceIfNewer(&newestResponse) }
-    mutating func recordSuccess(_ id: RequestID, _ response: APIResponse?) -> Bool {
+    mutating func recordSuccess(_ id: RequestID, _ response: APIResponse?, from origin: LoadOrigin) -> Bool {
         guard id.replaceIfNewer(&newestSuccess) else { return false }
-        content = nil
-        if let response, let newestInput, newestInput.id == id, let newestOrigin, newestOrigin.id == id {
-            content = (newestInput.input.params, newestOrigin.origin, response)
+        if let response, let newestInput, newestInput.id == id {
+            content = (newestInput.input.params, origin, response)
+        } else {
+            content = nil
         }
         return true
     }
