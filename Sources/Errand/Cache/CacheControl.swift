@@ -4,9 +4,9 @@ struct CacheControl {
 
     init(_ headers: HTTPHeaders) {
         for element in headers.listElements(of: "Cache-Control") {
-            let parts = element.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            let name = String(decoding: parts[0].map(\.asciiLowercased), as: UTF8.self)
-            directives.append((name, parts.count > 1 ? Self.unquoted(parts[1]) : nil))
+            let end = element.firstIndex(of: UInt8(ascii: "=")) ?? element.endIndex
+            let name = String(decoding: element[..<end], as: UTF8.self).lowercased()
+            directives.append((name, end < element.endIndex ? Self.unquoted(element[(end + 1)...]) : nil))
         }
         // RFC 9111 section 5.4.
         if directives.isEmpty, headers.listElements(of: "Pragma").contains(where: { $0.equalsIgnoringCase("no-cache") })
@@ -68,18 +68,18 @@ extension HTTPHeaders {
 extension [UInt8] {
     fileprivate var listElements: [ArraySlice<UInt8>] {
         var (elements, start, isQuoted, isEscaped): ([ArraySlice<UInt8>], Int, Bool, Bool) = ([], 0, false, false)
-        for (index, byte) in enumerated() {
-            switch byte {
-            case _ where isEscaped: isEscaped = false
+        for index in 0...count {
+            switch index < count ? self[index] : UInt8(ascii: ",") {
+            case _ where isEscaped && index < count: isEscaped = false
             case UInt8(ascii: "\\"): isEscaped = isQuoted
             case UInt8(ascii: "\""): isQuoted.toggle()
-            case UInt8(ascii: ",") where !isQuoted:
-                elements.append(self[start..<index])
+            case UInt8(ascii: ",") where !isQuoted || index == count:
+                let element = self[start..<index].trimmingBlanks
+                if !element.isEmpty { elements.append(element) }
                 start = index + 1
             default: break
             }
         }
-        elements.append(self[start...])
-        return elements.map(\.trimmingBlanks).filter { !$0.isEmpty }
+        return elements
     }
 }

@@ -36,7 +36,7 @@ final class CacheStage {
     private var request: HTTPRequest?
     private var keyRequest: HTTPRequest?
     private var key: CacheKey?
-    private var requestDate: Date
+    private var requestDate = Date.distantPast
     /// Confirmed by a 304.
     private var validated: CacheEntry?
     private var orOnError: CacheEntry?
@@ -57,7 +57,6 @@ final class CacheStage {
         (self.use, self.proxy) = (use, proxy)
         (id, cookies, trace, statuses) = (call.id, call.cookies, call.trace, call.options.acceptedStatuses)
         folder = use.folder
-        requestDate = proxy.clock.date
     }
 
     // MARK: Before the exchange
@@ -325,29 +324,31 @@ final class CacheStage {
     }
 
     func end<Value>(with loaded: LoadedValue<Value>) -> LoadedValue<Value> {
-        let isStored = pending != nil || used != nil
-        end(with: nil)
+        let isStored = end(with: nil) || used != nil
         guard isStored, use.policy != .none else { return loaded }
         return LoadedValue(value: loaded.value, response: loaded.response.forgotten(by: forget))
     }
 
-    /// Stores what was received when the load has succeeded, or failed for a reason that a stored response may repeat.
-    @inline(never) func end(with error: APIError?) {
+    /// Stores what was received when the load has succeeded, or failed for a reason that a stored response may repeat; returns
+    /// whether there was something to store.
+    @inline(never) @discardableResult func end(with error: APIError?) -> Bool {
         guard let response = exchange(&pending, with: nil), let folder, let request, let keyRequest,
             let key
-        else { return }
-        if let error, use.policy.isRule || ![.http, .server].contains(error.type) { return }
+        else { return false }
+        if let error, use.policy.isRule || ![.http, .server].contains(error.type) { return false }
         // Most of what is not stored says so.
-        guard use.policy.isRule ? response.status != 304 : CacheControl(response.headers).mayBeStored else { return }
+        guard use.policy.isRule ? response.status != 304 : CacheControl(response.headers).mayBeStored else {
+            return false
+        }
         let stored = StoredResponse(
             response,
             to: keyRequest,
             requestDate: requestDate,
             responseDate: proxy.clock.date
         )
-        guard var stored else { return }
+        guard var stored else { return false }
         guard use.policy.isRule || stored.isStorable(for: request, usesHeuristics: use.cache.usesHeuristics) else {
-            return
+            return false
         }
         stored.isAdapted = use.storesAdapted
         if let file = response.file, let size = (try? file.resourceValues(forKeys: [.fileSizeKey]))?.fileSize {
@@ -356,6 +357,7 @@ final class CacheStage {
         let content = response.file.map { CacheContent.file($0) } ?? .data(response.body)
         let partKey = response.status == 206 && !use.policy.isRule ? CacheKey(request.url, part: true) : key
         use.cache.store(stored, content, partKey, in: folder)
+        return true
     }
 }
 

@@ -237,21 +237,26 @@ final class LoadRunner<Value: Sendable> {
     /// Begins the load's first turn, for which it has not queued yet.
     private func takeFirstPlace() async throws(APIError) {
         slot = QueueSlot(proxy.queue, number: call.id.queueNumber, lane: call.exchangeLane)
-        let wait = QueueWait()
-        defer { if tries == 1 { queueTime = wait.duration } }
-        if !slot.acquireAtOnce() {
-            // Not sent: the request is made again.
-            if cache?.prepared != nil { proxy.loads.uncountSend(of: call.id) }
-            cache?.forgetLookup()
-            // The deadline includes the wait of a retry.
-            if tries == 1 { proxy.loads.removeTimer(of: call.id) }
-            if let lane = call.exchangeLane { _ = proxy.loads.setWaiting(in: lane, of: call.id) }
-            wait.didQueue()
-            call.trace?.didQueue()
+        if slot.acquireAtOnce() {
+            place = .held
+            if tries == 1 { queueTime = .zero }
+        } else {
+            try await waitForFirstPlace()
         }
-        try await takePlace()
-        wait.end()
         proxy.begin(call)
+    }
+
+    private func waitForFirstPlace() async throws(APIError) {
+        let start = SystemClock.uptime
+        defer { if tries == 1 { queueTime = SystemClock.uptime - start } }
+        // Not sent: the request is made again.
+        if cache?.prepared != nil { proxy.loads.uncountSend(of: call.id) }
+        cache?.forgetLookup()
+        // The deadline includes the wait of a retry.
+        if tries == 1 { proxy.loads.removeTimer(of: call.id) }
+        if let lane = call.exchangeLane { _ = proxy.loads.setWaiting(in: lane, of: call.id) }
+        call.trace?.didQueue()
+        try await takePlace()
     }
 
     private func exchange(_ request: HTTPRequest) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?) {

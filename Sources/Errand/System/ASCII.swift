@@ -35,10 +35,25 @@ extension UInt8 {
 }
 
 extension Collection<UInt8> {
+    /// Compares in memory: each load looks for a dozen names of header lines (`load`).
     func equalsIgnoringCase(_ other: some Collection<UInt8>) -> Bool {
-        count == other.count && zip(self, other).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
+        guard count == other.count else { return false }
+        let isEqual = withContiguousStorageIfAvailable { bytes in
+            other.withContiguousStorageIfAvailable { bytes.hasSameLetters(as: $0) }
+        }
+        return isEqual.flatMap(\.self) ?? zip(self, other).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
     }
     func equalsIgnoringCase(_ text: String) -> Bool { equalsIgnoringCase(text.utf8) }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    /// Of the same length.
+    fileprivate func hasSameLetters(as other: UnsafeBufferPointer<UInt8>) -> Bool {
+        for index in indices where self[index] != other[index] {
+            guard self[index].asciiLowercased == other[index].asciiLowercased else { return false }
+        }
+        return true
+    }
 }
 
 extension BidirectionalCollection<UInt8> {
