@@ -23,6 +23,8 @@ import Errand
     /// In which it was asked for.
     let session: UserSession
     var state = State.waiting
+    /// Its image is no longer the newest one.
+    var isOutdated = false
     private(set) var callers: [Int: ImageCaller<Image>] = [:]
     private var ranks = Array(repeating: 0, count: ImageRank.allCases.count)
     var decodings: [ImageTarget: Task<Void, Never>] = [:]

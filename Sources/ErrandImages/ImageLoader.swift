@@ -137,6 +137,7 @@ import Foundation
     ///   - request: The request, with its target.
     public func setCachedImage(_ image: Image?, for request: ImageRequest) {
         updateSession()
+        outdateFetches(of: ImageSource(request))
         let key = ImageKey(ImageSource(request), request.target)
         if let image {
             memoryCache.insert(image, bytes: decoder.bytes(of: image), for: key)
@@ -202,7 +203,7 @@ import Foundation
     }
 
     private func fetch(for request: ImageRequest) -> ImageFetch<Image> {
-        let source = ImageSource(request)
+        let source = ImageSource(request, isInRelogin: APIProxy.isInRelogin)
         if let fetch = fetches[source], fetch.session == session {
             // One that was cancelled elsewhere has not been told yet.
             guard case .loading(let id) = fetch.state, !proxy.isActive(id) else { return fetch }
@@ -211,6 +212,14 @@ import Foundation
         fetches[source] = fetch
         active[ObjectIdentifier(fetch)] = fetch
         return fetch
+    }
+
+    /// What they load is neither kept nor for later callers.
+    private func outdateFetches(of source: ImageSource, except newest: ImageFetch<Image>? = nil) {
+        for fetch in active.values where fetch !== newest && fetch.source.hasSameImage(as: source) {
+            fetch.isOutdated = true
+            if fetches[fetch.source] === fetch { fetches[fetch.source] = nil }
+        }
     }
 
     // MARK: Callers
@@ -238,7 +247,7 @@ import Foundation
 
     private func rankDidChange(of fetch: ImageFetch<Image>) {
         switch fetch.state {
-        case .waiting: queue.insert(fetch, rank: fetch.rank)
+        case .waiting: if fetch.source.isInRelogin { start(fetch) } else { queue.insert(fetch, rank: fetch.rank) }
         case .loading(let id): proxy.setPriority(fetch.rank.priority, of: id)
         case .starting, .decoding, .ended: break
         }
@@ -267,6 +276,7 @@ import Foundation
     }
 
     private func startWaiting() {
+        updateSession()
         while running.count < maxConcurrentLoads {
             guard let fetch = queue.next(order, from: mayPrefetch ? .prefetch : .background) else { return }
             start(fetch)
@@ -275,7 +285,7 @@ import Foundation
 
     private func start(_ fetch: ImageFetch<Image>) {
         fetchCount += 1
-        running[ObjectIdentifier(fetch)] = fetch
+        if !fetch.source.isInRelogin { running[ObjectIdentifier(fetch)] = fetch }
         let other = otherService(for: fetch.request.url)
         var options = options
         options.priority = fetch.rank.priority
@@ -293,7 +303,9 @@ import Foundation
         )
         fetch.state = .starting
         // Retains the loader, whose callers wait.
-        let id = request.loadData { self.didLoad(fetch, $0) }
+        let begin = { request.loadData { self.didLoad(fetch, $0) } }
+        // The load whose ending has freed the place may be part of a relogin.
+        let id = fetch.source.isInRelogin ? begin() : APIProxy.outsideRelogin(begin)
         // A monitor may have ended it.
         guard case .starting = fetch.state else { return _ = proxy.cancelRequest(id) }
         fetch.state = .loading(id)
@@ -302,7 +314,8 @@ import Foundation
 
     /// The service of another origin than the loader's, with nothing that only that may receive.
     private func otherService(for url: URL) -> APIService? {
-        guard url.host != nil, let own = service ?? proxy.defaultService, !url.hasSameOrigin(as: own.baseURL),
+        guard url.host != nil, let own = (service ?? proxy.defaultService)?.forNewLoad,
+            !url.hasSameOrigin(as: own.baseURL),
             let origin = URL(string: "/", relativeTo: url)?.absoluteURL
         else { return nil }
         // Its cookies are those of the environment, and its settings are the current ones.
@@ -352,8 +365,9 @@ import Foundation
     private func didDecode(_ target: ImageTarget, of fetch: ImageFetch<Image>, _ result: Result<Image, APIError>) {
         updateSession()
         guard !fetch.state.isEnded else { return }
-        if case .success(let image) = result, fetch.session == session {
+        if case .success(let image) = result, fetch.session == session, !fetch.isOutdated {
             memoryCache.insert(image, bytes: decoder.bytes(of: image), for: ImageKey(fetch.source, target))
+            if fetch.source.cachePolicy == .reload { outdateFetches(of: fetch.source, except: fetch) }
         }
         fetch.decodings[target] = nil
         let callers = fetch.removeCallers(of: target)
@@ -366,8 +380,7 @@ import Foundation
 
     /// The user may have signed out meanwhile, also in the closure of another caller.
     private func end(_ caller: ImageCaller<Image>, with result: Result<Image, APIError>, of session: UserSession) {
-        let hasEnded = proxy.userSession(of: service).hasEnded(session)
-        caller.end(with: hasEnded ? .failure(APIError(.cancelled)) : result)
+        caller.end(with: session.hasEnded ? .failure(APIError(.cancelled)) : result)
     }
 
     /// Removes the images of a user who has signed out; what waits ends with the loads of that user.
@@ -376,7 +389,7 @@ import Foundation
         guard current != session else { return }
         let former = exchange(&session, with: current)
         memoryCache.removeAll()
-        if current.hasEnded(former) { cancelAll() }
+        if former.hasEnded || !current.isOfSameLogin(as: former) { cancelAll() }
     }
 }
 

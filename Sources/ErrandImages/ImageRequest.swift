@@ -50,11 +50,17 @@ struct ImageSource: Hashable {
     let url: String
     let headers: [String]
     let cachePolicy: CachePolicy?
+    /// Waits for nothing that may wait for the relogin.
+    let isInRelogin: Bool
 
-    init(_ request: ImageRequest) {
-        (url, cachePolicy) = (request.url.absoluteString, request.cachePolicy)
+    init(_ request: ImageRequest, isInRelogin: Bool = false) {
+        (url, cachePolicy, self.isInRelogin) = (request.url.absoluteString, request.cachePolicy, isInRelogin)
         headers = request.headers.map { "\($0.name.lowercased()):\($0.value)" }
     }
+}
+
+extension ImageSource {
+    func hasSameImage(as other: ImageSource) -> Bool { url == other.url && headers == other.headers }
 }
 
 /// What is kept once.

@@ -13,7 +13,7 @@ package enum ImageSlotContent<Image: Sendable>: Sendable {
 @MainActor package final class ImageSlot<Image: Sendable> {
     package typealias Receiver = @MainActor (ImageSlotContent<Image>) -> Void
 
-    private var load: (request: ImageRequest, loader: ImageLoader<Image>, receipt: ImageReceipt, receive: Receiver)?
+    private var load: (receipt: ImageReceipt, receive: Receiver)?
 
     package init() {}
 
@@ -31,16 +31,17 @@ package enum ImageSlotContent<Image: Sendable>: Sendable {
         priority: RequestPriority = .normal,
         receive: @escaping Receiver
     ) {
-        if let load, load.request == request, load.loader === loader {
-            load.receipt.setPriority(priority)
-            self.load?.receive = receive
-            return receive(.placeholder)
+        let former = exchange(&load, with: nil)?.receipt
+        if let request, let image = loader.cachedImage(for: request) {
+            former?.cancel()
+            return receive(.image(image, isFromMemory: true))
         }
-        cancel()
-        guard let request else { return receive(.placeholder) }
-        if let image = loader.cachedImage(for: request) { return receive(.image(image, isFromMemory: true)) }
-        let receipt = loader.load(request, priority: priority) { [weak self] in self?.didLoad($0) }
-        load = (request, loader, receipt, receive)
+        if let request {
+            let receipt = loader.load(request, priority: priority) { [weak self] in self?.didLoad($0) }
+            load = (receipt, receive)
+        }
+        // Afterwards, so that an image that is being loaded is not loaded again.
+        former?.cancel()
         receive(.placeholder)
     }
 

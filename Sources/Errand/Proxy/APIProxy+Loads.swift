@@ -14,13 +14,14 @@ extension APIProxy {
     package func userSession(of service: APIService?) -> UserSession {
         let service = APIService.forNewLoad(service, or: defaultService)
         let sessions = service?.login.sessions ?? (ended: 0, begun: 0)
-        return UserSession(
-            login: service.map { ObjectIdentifier($0.login) },
-            jar: ObjectIdentifier(jar(for: service)),
-            ended: sessions.ended,
-            begun: sessions.begun
-        )
+        return UserSession(login: service?.login, jar: jar(for: service), ended: sessions.ended, begun: sessions.begun)
     }
+
+    /// Whether a load that begins now is part of a relogin, which loads that wait for the relogin must not hold up.
+    package static var isInRelogin: Bool { ReloginScope.isOpen }
+
+    /// Begins what a caller has asked for that is in no relogin.
+    package static func outsideRelogin<Result>(_ work: () -> Result) -> Result { ReloginScope.run(in: nil, work) }
 
     package var queuedCount: Int { queue.waitingCount }
 
@@ -163,12 +164,19 @@ extension APIProxy {
 }
 
 /// What tells the responses to one user of a service from those to the next one.
-package struct UserSession: Sendable, Equatable {
-    fileprivate let login: ObjectIdentifier?
-    fileprivate let jar: ObjectIdentifier
+package struct UserSession: Sendable {
+    fileprivate let login: LoginSession?
+    fileprivate let jar: CookieJar
     fileprivate let ended: Int
     fileprivate let begun: Int
 
-    /// Whether the loads of `former` have been cancelled: not by a sign-in alone.
-    package func hasEnded(_ former: UserSession) -> Bool { login == former.login && ended != former.ended }
+    /// Whether its loads have been cancelled: not by a sign-in alone.
+    package var hasEnded: Bool { login.map { $0.sessions.ended != ended } ?? false }
+    package func isOfSameLogin(as other: UserSession) -> Bool { login === other.login }
+}
+
+extension UserSession: Equatable {
+    package static func == (lhs: UserSession, rhs: UserSession) -> Bool {
+        lhs.login === rhs.login && lhs.jar === rhs.jar && lhs.ended == rhs.ended && lhs.begun == rhs.begun
+    }
 }

@@ -66,9 +66,11 @@ final class CacheStage {
         for request: HTTPRequest,
         keyRequest: HTTPRequest? = nil
     ) throws(APIError) -> Step {
+        // Before the cookies, of which some may have expired.
+        requestDate = proxy.clock.date
         // A cookie that the response sets is not one of the request.
         let keyRequest = withCookies(keyRequest ?? request)
-        (self.request, self.keyRequest, requestDate) = (request, keyRequest, proxy.clock.date)
+        (self.request, self.keyRequest) = (request, keyRequest)
         (validated, orOnError, orOffline, used, isGenerated) = (nil, nil, nil, nil, false)
         guard let entries = try entries(for: keyRequest) else {
             return use.policy == .onlyIfCached ? .use(gatewayTimeout(request)) : .send(request, nil)

@@ -56,7 +56,7 @@ final class Exchange {
         do throws(TransportError) {
             switch first.destination {
             case .memory:
-                guard let bodyCheck else { return try await response(progress) }
+                guard let bodyCheck, first.method != .head else { return try await response(progress) }
                 return try await response(checkedBy: bodyCheck, progress)
             case .stream:
                 let response = try await response(progress)

@@ -60,7 +60,7 @@ extension APIManager {
         guard let content,
             let former = history.content(
                 of: input.sourceParams ?? input.params,
-                from: LoadOrigin(draft.method, draft.path, service),
+                from: LoadOrigin(draft, service),
                 maxAge: maxAge,
                 at: proxy.clock.uptime,
                 encoder: service?.encoder ?? JSONEncoder()
@@ -92,6 +92,8 @@ extension APIManager {
     private let path: String
     /// For the texts of its errors.
     private let service: APIService?
+    /// Of its beginning: the login of its response may be that, although another one has succeeded since.
+    private let origin: LoadOrigin
     private let role: LoginRole
     // Loads that its callbacks begin are part of the same relogin.
     private let scope = ReloginScope.current
@@ -116,6 +118,7 @@ extension APIManager {
         self.manager = manager
         self.role = role
         (method, path, self.service) = (draft.method, draft.path, service)
+        origin = LoadOrigin(draft, service)
         proxy = manager.proxy
         self.indicator = indicator
     }
@@ -421,8 +424,7 @@ extension APIManager {
         let notifyObserver = manager.record(
             outcome,
             of: id,
-            // In the session of its beginning, whose end would have cancelled it.
-            from: LoadOrigin(method, path, service),
+            from: origin,
             response: response,
             isFormer: isFormer
         )
@@ -466,7 +468,7 @@ extension BaseAPIRequest {
     fileprivate func record(
         _ result: Result<any Sendable, APIError>,
         of id: RequestID,
-        from origin: @autoclosure () -> LoadOrigin,
+        from origin: LoadOrigin,
         response: APIResponse?,
         isFormer: Bool
     ) -> (() -> Void)? {
@@ -481,7 +483,7 @@ extension BaseAPIRequest {
             if let response, history.recordResponse(id) { rawResponse = response }
             if isFormer { history.recordFormerSuccess(id) }
             if case .success(let content) = result, !(content is EndOfList),
-                history.recordSuccess(id, response, from: origin())
+                history.recordSuccess(id, response, from: origin)
             {
                 self.content = content
             }

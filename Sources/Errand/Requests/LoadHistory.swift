@@ -29,10 +29,14 @@ struct LoadOrigin: Equatable {
     private let login: ObjectIdentifier?
     /// Another one after a logout, and after a relogin.
     private let generation: Int?
+    /// A sign-in without a logout may be another user's.
+    private let signIns: Int?
 
-    init(_ method: HTTPMethod, _ path: String, _ service: APIService?) {
-        (self.method, self.path) = (method, path)
-        (login, generation) = (service.map { ObjectIdentifier($0.login) }, service?.login.generation)
+    init(_ draft: RequestDraft, _ service: APIService?) {
+        (method, path) = (draft.method, draft.path)
+        let login = service?.login
+        self.login = login.map(ObjectIdentifier.init)
+        (generation, signIns) = login.map(\.origin).map { ($0.generation, $0.signIns) } ?? (nil, nil)
     }
 }
 

@@ -136,7 +136,7 @@ extension APIService {
     }
 
     /// With the changes of its environment.
-    var forNewLoad: APIService {
+    package var forNewLoad: APIService {
         guard let changes = environment.changes else { return self }
         var service = self
         changes(&service)

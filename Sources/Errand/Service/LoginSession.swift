@@ -16,6 +16,7 @@ final class LoginSession: Sendable {
 
     var waiterCount: Int { state.withLock(\.waiters.count) }
     var generation: Int { state.withLock(\.generation) }
+    var origin: (generation: Int, signIns: Int) { state.withLock { ($0.generation, $0.sessions.begun) } }
     /// How many sessions have ended, by a logout or a change of the account, and how many have begun, by a sign-in.
     var sessions: (ended: Int, begun: Int) { state.withLock(\.sessions) }
 

@@ -109,6 +109,21 @@ struct ImageMemoryTests {
         #expect(scene.loader.memoryCache.count == 1)
     }
 
+    @Test func `A load that is older than what the app has put into memory does not replace it`() async {
+        let scene = ImageScene(holds: true)
+        scene.load(7, "old")
+        await scene.reach(1)
+        scene.loader.setCachedImage(Picture(number: 99), for: ImageScene.image(7))
+        scene.network.release(7)
+        await scene.end(1)
+        #expect(scene.endings == ["old: image 7"])
+        #expect(scene.loader.cachedImage(for: ImageScene.image(7))?.number == 99)
+        scene.loader.setCachedImage(nil, for: ImageScene.image(7))
+        scene.load(7, "new")
+        await scene.end(2)
+        #expect(scene.sent == [7, 7])
+    }
+
     @Test func `removeAll of the memory during a load loses no image`() async {
         let scene = ImageScene(holds: true)
         scene.load(7)

@@ -119,6 +119,42 @@ struct ImageSessionTests {
         #expect(scene.loader.cachedImage(for: ImageScene.image(1)) == nil)
     }
 
+    @Test func `A logout that also changes the service delivers and sends nothing of the former user`() async {
+        let (scene, checkpoint) = (ImageScene(places: 1), Checkpoint())
+        defer { checkpoint.release() }
+        scene.decodings.checkpoint.withLock { $0 = checkpoint }
+        scene.load(1, "decoding")
+        scene.load(2, "waiting")
+        await suspend(while: !checkpoint.isReached)
+        scene.proxy.logout()
+        scene.proxy.defaultService = APIService(baseURL: URL("http://other.test"))
+        checkpoint.release()
+        await scene.end(2)
+        #expect(scene.endings.sorted() == ["decoding: cancelled", "waiting: cancelled"])
+        #expect(scene.sent == [1])
+    }
+
+    @Test func `A relogin that needs an image waits for none that waits for the relogin`() async throws {
+        let account = Account()
+        let service = APIService.sample { service in
+            service.reloginHandler = account
+            service.commonHeaders = { ["Authorization": account.token] }
+        }
+        let scene = ImageScene(places: 2, service: service) { request in
+            let isCaptcha = request.url.lastPathComponent == "90.png"
+            guard isCaptcha || request.headers["Authorization"] != "t0" else { return .status(401) }
+            return ImageNetwork.response(request.url.lastPathComponent)
+        }
+        account.login = {
+            #expect(await scene.loader.outcome(of: ImageScene.image(90)) == "image 90")
+        }
+        for number in 1...4 { scene.load(number) }
+        await scene.end(4)
+        #expect(scene.endings.sorted() == (1...4).map { "\($0): image \($0)" })
+        #expect(account.logins == 1)
+        withExtendedLifetime(account) {}
+    }
+
     @Test(arguments: LoginExpiryFormat.allCases)
     func `50 images whose login has expired cause one relogin`(_ format: LoginExpiryFormat) async throws {
         let account = Account()

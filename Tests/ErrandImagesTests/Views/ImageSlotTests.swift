@@ -101,6 +101,18 @@ struct ImageSlotTests {
         #expect(view.shown == ["placeholder", "placeholder", "image 1"])
     }
 
+    @Test func `A request that is shown again in the turn of its cancellation is loaded again`() async {
+        let (scene, view) = (ImageScene(holds: true), View())
+        view.show(1, in: scene)
+        await scene.reach(1)
+        scene.proxy.cancelAllRequests()
+        view.show(1, in: scene)
+        await scene.reach(2)
+        scene.network.release(1)
+        await view.show(times: 3)
+        #expect(view.shown == ["placeholder", "placeholder", "image 1"])
+    }
+
     @Test func `What is shown may show another request`() async {
         let scene = ImageScene()
         let view = View()

@@ -164,6 +164,52 @@ struct CacheEdgeTests {
         #expect(scene.sent == 4)
     }
 
+    @Test func `A monitor that signs out when a load has ended leaves nothing for the next user`() async throws {
+        final class Monitor: APIMonitor {
+            let signOut = Lock<(@Sendable () -> Void)?>(nil)
+            func observe(_ event: APIEvent) {
+                guard case .ended = event.kind else { return }
+                signOut.withLock { exchange(&$0, with: nil) }?()
+            }
+        }
+        let (scene, screen, monitor) = (try Scene { request, _ in .text(request.path) }, CacheScreen(), Monitor())
+        scene.proxy.defaultService = scene.service
+        scene.proxy.monitors = [monitor]
+        let request = APIRequest<String>("/goods", delegate: screen, proxy: scene.proxy)
+        monitor.signOut.withLock { $0 = { [proxy = scene.proxy] in proxy.logout() } }
+        request.loadData()
+        #expect(await screen.ending() == .success)
+        request.loadIfNeeded(maxAge: .seconds(60))
+        #expect(await screen.ending() == .success)
+        #expect(scene.sent == 2)
+    }
+
+    @Test func `A response from before a sign-in is not that of the user who has signed in`() async throws {
+        let (scene, screen) = (try Scene { request, _ in .text(request.path) }, CacheScreen())
+        scene.proxy.defaultService = scene.service
+        let request = APIRequest<String>("/goods", delegate: screen, proxy: scene.proxy)
+        request.loadData()
+        #expect(await screen.ending() == .success)
+        let signIn = APIRequest<String>("/login", method: .post, isLoginRequest: true, proxy: scene.proxy)
+        _ = try await signIn.value()
+        request.loadIfNeeded(maxAge: .seconds(60))
+        #expect(await screen.ending() == .success)
+        #expect(scene.sent == 3)
+    }
+
+    @Test func `A stored response is not found by a cookie that has expired`() async throws {
+        let scene = try Scene { request, number in
+            let cookie: HeaderLines = number == 1 ? ["Set-Cookie": "session=abc; Max-Age=60"] : [:]
+            let headers: HeaderLines = ["Vary": "Cookie", "Cache-Control": "max-age=3600"]
+            return .text(request.header("Cookie") ?? "none", headers: headers + cookie)
+        }
+        #expect(await scene.load() == "none network")
+        #expect(await scene.load() == "session=abc network")
+        #expect(await scene.load() == "session=abc cache")
+        scene.clock.advance(by: .seconds(61))
+        #expect(await scene.load().hasPrefix("none"))
+    }
+
     @Test func `The priority of a load that has looked for a stored response can change while it queues`() async throws
     {
         let gate = Gate()
