@@ -214,9 +214,10 @@ import Foundation
         return fetch
     }
 
-    /// What they load is neither kept nor for later callers.
+    /// What has begun to load is neither kept nor for later callers.
     private func outdateFetches(of source: ImageSource, except newest: ImageFetch<Image>? = nil) {
         for fetch in active.values where fetch !== newest && fetch.source.hasSameImage(as: source) {
+            if case .waiting = fetch.state { continue }
             fetch.isOutdated = true
             if fetches[fetch.source] === fetch { fetches[fetch.source] = nil }
         }

@@ -124,6 +124,18 @@ struct ImageMemoryTests {
         #expect(scene.sent == [7, 7])
     }
 
+    @Test func `An image that waits is loaded once, although the app has removed the one in memory`() async {
+        let scene = ImageScene(holds: true, places: 1)
+        scene.load(1)
+        scene.load(7, "a")
+        scene.loader.setCachedImage(nil, for: ImageScene.image(7))
+        scene.load(7, "b")
+        scene.network.releaseAll()
+        await scene.end(3)
+        #expect(scene.sent == [1, 7])
+        #expect(scene.loader.cachedImage(for: ImageScene.image(7))?.number == 7)
+    }
+
     @Test func `removeAll of the memory during a load loses no image`() async {
         let scene = ImageScene(holds: true)
         scene.load(7)
