@@ -3,8 +3,8 @@ public import Foundation
 /// Decodes a response as a request's ``APIManager/Response``, off the main actor; `automatic` is the default of requests.
 public struct ResponseSerializer<Value: Sendable>: Sendable {
     private struct Extras: Sendable {
-        var decoder: (any ResponseDecoder)?
-        var bodyCheck: BodyCheck?
+        let decoder: (any ResponseDecoder)?
+        let bodyCheck: BodyCheck?
     }
 
     let source: BodySource
@@ -18,11 +18,13 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
         from source: BodySource,
         decoding responses: DecodedResponses,
         by decoder: (any ResponseDecoder)? = nil,
+        checking bodyCheck: BodyCheck? = nil,
         _ serialize: @escaping @Sendable (inout APIResponse, ResponseReader) throws -> Value
     ) {
         self.source = source
         decodedResponses = responses
-        extras = decoder.map { Boxed(wrappedValue: Extras(decoder: $0)) }
+        let extras = Extras(decoder: decoder, bodyCheck: bodyCheck)
+        self.extras = decoder == nil && bodyCheck == nil ? nil : Boxed(wrappedValue: extras)
         self.serialize = serialize
     }
 
@@ -33,10 +35,7 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
         checking bodyCheck: @escaping BodyCheck,
         _ serialize: @escaping @Sendable (APIResponse, APIService) throws -> Value
     ) {
-        source = .memory
-        decodedResponses = .none
-        extras = Boxed(wrappedValue: Extras(bodyCheck: bodyCheck))
-        self.serialize = { response, reader in
+        self.init(from: .memory, decoding: .none, checking: bodyCheck) { response, reader in
             try reader.checkEnvelope(of: &response)
             return try serialize(response, reader.service)
         }
@@ -109,7 +108,12 @@ extension ResponseSerializer {
     public func map<NewValue: Sendable>(
         _ transform: @escaping @Sendable (Value) throws -> NewValue
     ) -> ResponseSerializer<NewValue> {
-        ResponseSerializer<NewValue>(from: source, decoding: decodedResponses, by: decoder) { [serialize] in
+        ResponseSerializer<NewValue>(
+            from: source,
+            decoding: decodedResponses,
+            by: decoder,
+            checking: bodyCheck
+        ) { [serialize] in
             try transform(serialize(&$0, $1))
         }
     }
@@ -123,8 +127,12 @@ extension ResponseSerializer {
     public func combined<Other: Sendable>(with other: ResponseSerializer<Other>) -> ResponseSerializer<(Value, Other)> {
         let source = source == .either ? other.source : source
         let responses = decodedResponses.union(other.decodedResponses)
-        let decoder = decoder ?? other.decoder
-        return ResponseSerializer<(Value, Other)>(from: source, decoding: responses, by: decoder) { [serialize] in
+        return ResponseSerializer<(Value, Other)>(
+            from: source,
+            decoding: responses,
+            by: decoder ?? other.decoder,
+            checking: bodyCheck ?? other.bodyCheck
+        ) { [serialize] in
             (try serialize(&$0, $1), try other.serialize(&$0, $1))
         }
     }

@@ -162,21 +162,3 @@ extension APIProxy {
         if !loads.setTimer(timer, of: id) { timer.cancel() }
     }
 }
-
-/// What tells the responses to one user of a service from those to the next one.
-package struct UserSession: Sendable {
-    fileprivate let login: LoginSession?
-    fileprivate let jar: CookieJar
-    fileprivate let ended: Int
-    fileprivate let begun: Int
-
-    /// Whether its loads have been cancelled: not by a sign-in alone.
-    package var hasEnded: Bool { login.map { $0.sessions.ended != ended } ?? false }
-    package func isOfSameLogin(as other: UserSession) -> Bool { login === other.login }
-}
-
-extension UserSession: Equatable {
-    package static func == (lhs: UserSession, rhs: UserSession) -> Bool {
-        lhs.login === rhs.login && lhs.jar === rhs.jar && lhs.ended == rhs.ended && lhs.begun == rhs.begun
-    }
-}

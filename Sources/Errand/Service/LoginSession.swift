@@ -287,3 +287,21 @@ extension APIError {
         }
     }
 }
+
+/// What tells the responses to one user of a service from those to the next one.
+package struct UserSession: Sendable {
+    let login: LoginSession?
+    let jar: CookieJar
+    let ended: Int
+    let begun: Int
+
+    /// Whether its loads have been cancelled: not by a sign-in alone.
+    package var hasEnded: Bool { login.map { $0.sessions.ended != ended } ?? false }
+    package func isOfSameLogin(as other: UserSession) -> Bool { login === other.login }
+}
+
+extension UserSession: Equatable {
+    package static func == (lhs: UserSession, rhs: UserSession) -> Bool {
+        lhs.login === rhs.login && lhs.jar === rhs.jar && lhs.ended == rhs.ended && lhs.begun == rhs.begun
+    }
+}

@@ -148,6 +148,14 @@ struct ImageFailureTests {
         }
     }
 
+    @Test func `A serializer that builds on that of images checks them while they arrive as well`() {
+        let image = ResponseSerializer<ImageContent>.image()
+        #expect(image.map(\.data).bodyCheck != nil)
+        #expect(image.combined(with: .constant(1)).bodyCheck != nil)
+        #expect(ResponseSerializer.constant(1).combined(with: image).bodyCheck != nil)
+        #expect(ResponseSerializer<Data>.data.bodyCheck == nil)
+    }
+
     @Test func `A loader without limits loads an image`() async {
         let scene = ImageScene(limits: ImageLimits(pixels: .max, bytes: .max))
         #expect(await scene.loader.outcome(of: ImageScene.image(7)) == "image 7")
