@@ -285,8 +285,8 @@ public final class APIProxy: Sendable {
         cookies.flushAll()
         let old = switchCookies(to: jar)
         // A service with its own jar keeps it, although it has another account.
-        let own = APIService.forNewLoad(service, or: defaultService)?.cookies == nil ? nil : self.jar(for: service)
-        endSession(of: service, own)
+        let service = APIService.forNewLoad(service, or: defaultService)
+        endSession(of: service, service?.cookies == nil ? nil : self.jar(for: service))
         return old
     }
 

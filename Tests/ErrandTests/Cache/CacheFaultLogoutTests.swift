@@ -181,6 +181,32 @@ struct CacheFaultLogoutTests {
         #expect(scene.kinds == [])
     }
 
+    /// `isOfEnvironment` is whether the changes of its environment give the service its jar.
+    @Test(.fault(59), .fault(106), arguments: [false, true])
+    func `A switch of the account removes what was stored with the jar of the default service`(
+        _ isOfEnvironment: Bool
+    ) async throws {
+        let client = scene.client()
+        let own = CookieJar(file: scene.folder.url.appending(path: "own"))
+        if isOfEnvironment {
+            client.proxy.defaultService?.environment.changes = { $0.cookies = own }
+        } else {
+            client.proxy.defaultService?.cookies = own
+        }
+        scene.network.tag.withLock { $0 = "A" }
+        for policy in [CachePolicy.http, .elseLoad] {
+            #expect(try await client.load("me", policy: policy).source == .network)
+            #expect(try await client.load("me", policy: policy).source == .cache)
+        }
+        scene.network.tag.withLock { $0 = "B" }
+        client.proxy.switchAccount(to: CookieJar())
+        for policy in [CachePolicy.http, .elseLoad] {
+            let answer = try await client.load("me", policy: policy)
+            #expect(answer.tag == "B" && answer.source == .network)
+        }
+        #expect(scene.kinds == [])
+    }
+
     @Test(.fault(106)) func `The responses of a jar in memory are found with that jar alone`() async throws {
         let (first, second) = (CookieJar(), CookieJar())
         for (tag, jar) in [("first", first), ("second", second), ("third", CookieJar(file: scene.folder.file))] {
