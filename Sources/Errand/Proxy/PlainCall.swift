@@ -7,8 +7,9 @@ struct PlainCall: Sendable {
     private let request: HTTPRequest
     /// Completes the request.
     private let service: APIService?
+    /// `service`, or the default one, whose cookies and messages a complete request has as well.
+    private let backend: APIService?
     private let proxy: APIProxy
-    private let messages: ErrorMessages?
     private let role: LoginRole
 
     init(_ request: HTTPRequest, service: APIService?, proxy: APIProxy) {
@@ -16,8 +17,8 @@ struct PlainCall: Sendable {
         var service = service?.forNewLoad
         service?.setLoginOwner(sentBy: proxy)
         self.service = service
+        backend = service ?? APIService.forNewLoad(nil, or: proxy.defaultService)
         self.proxy = proxy
-        messages = (service ?? proxy.defaultService)?.errorMessages
         let isInRelogin = service.map { ReloginScope.covers($0.login) } ?? ReloginScope.isOpen
         role = isInRelogin ? .partOfRelogin : .none
     }
@@ -45,7 +46,7 @@ struct PlainCall: Sendable {
         let trace = proxy.monitorList.trace(of: id, method: method, path: path, for: service)
         let ended = { @Sendable (result: Result<APIResponse, APIError>) in
             let result = result.mapError {
-                $0.ended(id, method, path: request.url.path(percentEncoded: true), messages: messages)
+                $0.ended(id, method, path: request.url.path(percentEncoded: true), messages: backend?.errorMessages)
             }
             let response = (try? result.get()) ?? result.error?.response
             trace?.end(result.ending, response: response)
@@ -83,7 +84,7 @@ struct PlainCall: Sendable {
         return Call(
             id: id,
             service: service?.forPlainCall(as: role) ?? .none,
-            cookies: proxy.jar(for: service ?? proxy.defaultService),
+            cookies: proxy.jar(for: backend),
             draft: draft,
             serializer: ResponseSerializer { _, _ in },
             options: LoadOptions(
@@ -98,8 +99,8 @@ struct PlainCall: Sendable {
 
     /// Removes what the call may have changed on the server, and uses nothing.
     private var cacheUse: CacheUse? {
-        guard let cache = proxy.cache, let service = service ?? proxy.defaultService else { return nil }
-        let session = CacheSession.name(of: service, proxy.jar(for: service), sendsCookies: true)
+        guard let cache = proxy.cache, let backend else { return nil }
+        let session = CacheSession.name(of: backend, proxy.jar(for: backend), sendsCookies: true)
         return CacheUse(.none, cache, in: cache.session(session))
     }
 
