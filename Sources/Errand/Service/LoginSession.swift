@@ -31,8 +31,6 @@ final class LoginSession: Sendable {
         return nil
     }
 
-    func isCurrent(_ login: SentLogin) -> Bool { currentGeneration == login.generation }
-
     /// Returns why a load that has queued during the last relogin fails without being sent.
     func refusal(of id: RequestID) -> APIError? { state.withLock { $0.refusal(of: id) } }
 
@@ -252,11 +250,12 @@ final class LoginSession: Sendable {
         for waiter in waiters { waiter.continuation.resume(returning: outcome) }
     }
 
-    /// Closes a relogin that was cancelled together with all of its waiters, so that no load reports an expired session.
+    /// Closes a relogin that was cancelled together with the loads that needed it, so that no load reports an expired session.
     private func isDropped(_ run: Int) -> Bool {
-        let dropped = state.withLock { $0.isCurrent(run) && $0.waiters.isEmpty ? $0.close() : nil }
-        dropped?.holder?.resumeLane()
-        return dropped != nil
+        guard let dropped = state.withLock({ $0.closeUnneeded(run) }) else { return false }
+        // What has begun since then is sent, and needs a relogin of its own if it is refused.
+        resume(dropped)
+        return true
     }
 
     /// Notifies the handler once for each session, and not when the user has signed out meanwhile.

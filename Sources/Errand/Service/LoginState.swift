@@ -105,7 +105,8 @@ struct LoginState {
     mutating func didSignIn() -> LoginSession.Outcome {
         sessions.begun += 1
         hasSessionExpired = false
-        run?.hasSignedIn = true
+        // What was sent before, and is refused from now on, is sent again with this login.
+        if isRunning { run?.hasSignedIn = true } else { nextGeneration() }
         limit.removeUnreachedStarts()
         return exchange(&outcome, with: .success(()))
     }
@@ -125,6 +126,13 @@ struct LoginState {
         let unplaced = unplacedWaiters.compactMap { waiters[$0] }
         unplacedWaiters = []
         return unplaced.isEmpty ? (close(), []) : (Closed(), unplaced)
+    }
+
+    /// Ends a relogin without an outcome, unless a load that was refused waits for it.
+    mutating func closeUnneeded(_ number: Int) -> Closed? {
+        guard isCurrent(number), unsentWaiters.isSuperset(of: waiters.keys) else { return nil }
+        if run?.isCounted == true { limit.removeNewest() }
+        return close()
     }
 
     func refusal(of id: RequestID) -> APIError? { id <= newestAtOutcome ? outcome.error : nil }
@@ -254,6 +262,8 @@ struct LoginLimit {
     mutating func newestDidNotReachServer() {
         if let newest = recentStarts.indices.last { recentStarts[newest].hasReachedServer = false }
     }
+
+    mutating func removeNewest() { _ = recentStarts.popLast() }
 
     mutating func removeUnreachedStarts() { recentStarts.removeAll { !$0.hasReachedServer } }
 }

@@ -78,4 +78,81 @@ struct SignInTests {
         #expect(await screen.ending() == .success)
         #expect(account.logins == 2)
     }
+
+    /// A proxy whose relogin waits for a login request without a response, and which refuses all tokens but `valid`.
+    private func proxyWithoutLogin(_ valid: String) -> (APIProxy, ScriptedTransport) {
+        let never = Latch()
+        let transport = ScriptedTransport { request in
+            if request.url.path.hasSuffix("login") { try await never.wait() }
+            return request.headers["X-Token"] == valid ? .json(goodsJSON([])) : .status(401)
+        }
+        let service = APIService.sample { [account] in
+            $0.reloginHandler = account
+            $0.commonHeaders = { ["X-Token": account.token] }
+        }
+        let proxy = APIProxy(service: service, transport: transport, clock: ManualClock())
+        account.login = { [self] in _ = try await request("/login", proxy).value() }
+        return (proxy, transport)
+    }
+
+    @Test(.fault(41), .blocksThread)
+    func `A load that begins when a login is cancelled with all refused loads is sent, and has a relogin of its own`()
+        async
+    {
+        let (proxy, transport) = proxyWithoutLogin("t2")
+        let (refused, new) = (request("/refused", proxy), request("/new", proxy))
+        refused.loadData()
+        await transport.waitForRequests(2)
+        proxy.cancelAllRequests()
+        account.login = nil
+        new.loadData()
+        // Without a yield, because the handler, whose login request is cancelled, waits for the main actor.
+        spin(while: proxy.defaultService?.login.waiterCount != 1)
+        #expect(await screen.ending() == .cancelled)
+        #expect(await screen.ending() == .success)
+        #expect(account.expiries == 0)
+        #expect(account.logins == 2)
+        #expect(transport.requests.map { $0.url.lastPathComponent } == ["refused", "login", "new", "new"])
+        #expect(transport.requests.map { $0.headers["X-Token"] } == ["t0", "t0", "t0", "t2"])
+        #expect(!refused.isLoading && !new.isLoading)
+    }
+
+    @Test func `Logins that are cancelled with all waiting loads are none that did not help`() async {
+        let (proxy, transport) = proxyWithoutLogin("t7")
+        let load = request("/goods", proxy)
+        for logins in 1...6 {
+            load.loadData()
+            // A relogin that is one too many ends the load.
+            await suspend(while: transport.requests.count < 2 * logins && screen.events.count < logins)
+            proxy.cancelAllRequests()
+            #expect(await screen.ending() == .cancelled)
+            await suspend(while: proxy.defaultService?.login.currentGeneration == nil)
+        }
+        account.login = nil
+        load.loadData()
+        #expect(await screen.ending() == .success)
+        #expect(account.logins == 7 && account.expiries == 0)
+        #expect(!load.isLoading)
+    }
+
+    @Test(.fault(40))
+    func `A load that was sent before a sign-in, and is refused after it, is sent again without a relogin`() async {
+        let gate = Latch()
+        let proxy = proxy("mine", gate)
+        // A relogin would end the session.
+        account.fails = true
+        let slow = request("/slow", proxy)
+        slow.loadData()
+        await (proxy.transport as? ScriptedTransport)?.waitForRequests()
+        let login = request("/login", proxy)
+        login.loadData()
+        #expect(await screen.ending() == .success)
+        account.setToken("mine")
+        gate.open()
+        #expect(await screen.ending() == .success)
+        #expect(account.logins == 0 && account.expiries == 0)
+        let sent = (proxy.transport as? ScriptedTransport)?.requests ?? []
+        #expect(sent.map { $0.url.lastPathComponent } == ["slow", "login", "slow"])
+        #expect(!slow.isLoading && !login.isLoading)
+    }
 }

@@ -12,8 +12,8 @@ public struct AdapterContext: Sendable {
     public let attempt: Int
     /// The generation of the login with which the request is sent.
     ///
-    /// It increases with each logout, with each change of the account, and when a relogin ends, except when an early renewal
-    /// fails.
+    /// It increases with each logout, each change of the account and each sign-in, and when a relogin ends, except when an early
+    /// renewal fails.
     public let loginGeneration: Int
     /// The environment of the service in which the load has begun.
     public let environment: APIEnvironment
