@@ -23,6 +23,9 @@ enum CacheSession {
 ///
 /// A class, because every step of a load would have a copy of a structure.
 final class CacheUse: Sendable {
+    /// Called with the stored response that a load shows, or without one.
+    typealias ShowHandler = @Sendable ((any Sendable, APIResponse)?) -> Void
+
     /// What is stored has its key.
     let policy: CachePolicy
     let cache: APICache
@@ -36,7 +39,7 @@ final class CacheUse: Sendable {
     let failsWithoutNetwork: Bool
     let storesAdapted: Bool
     /// For ``CachePolicy/first``.
-    let show: (@Sendable (any Sendable, APIResponse) -> Void)?
+    let show: ShowHandler?
 
     init(
         _ policy: CachePolicy,
@@ -46,7 +49,7 @@ final class CacheUse: Sendable {
         usesStale: Bool = true,
         failsWithoutNetwork: Bool = false,
         storesAdapted: Bool = false,
-        show: (@Sendable (any Sendable, APIResponse) -> Void)? = nil
+        show: ShowHandler? = nil
     ) {
         (self.policy, self.cache, self.folder) = (policy, cache, folder)
         (self.isReloading, self.usesStale, self.failsWithoutNetwork) = (isReloading, usesStale, failsWithoutNetwork)

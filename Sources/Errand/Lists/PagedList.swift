@@ -205,7 +205,8 @@ extension PagedList {
 
 extension PagedList {
     func decision(for part: ListPart, isActive: (RequestID) -> Bool) -> PageLoadDecision {
-        if let pending, isActive(pending.id) { return .join(pending.id) }
+        if let pending, isActive(pending.id), part != .first || pending.part == .first { return .join(pending.id) }
+        if part == .first { return .begin(.first) }
         // A refresh of all pages is between two of its pages.
         if let followUp { return .begin(followUp) }
         if loaded.pageCount == 0 { return .begin(.first) }

@@ -84,6 +84,9 @@ final class Call<Value: Sendable>: Sendable {
     var deadline: Duration? { options.deadline ?? service.deadline }
     var renewsLogin: Bool { service.reloginHandler != nil && !loginRole.isLoginRequest }
 
+    /// Whether a request with the login of a generation may be sent.
+    func isCurrent(_ generation: Int) -> Bool { !renewsLogin || service.login.currentGeneration == generation }
+
     func adapterContext(attempt: Int, in generation: Int, clock: any APIClock) -> AdapterContext {
         AdapterContext(
             id: id,

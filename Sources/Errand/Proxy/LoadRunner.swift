@@ -151,13 +151,13 @@ final class LoadRunner<Value: Sendable> {
 
     // MARK: One attempt
 
-    /// Returns `nil` when a relogin has begun while the headers were made, which may be those of either login.
+    /// Returns `nil` when a relogin has begun since the headers were made, which may be those of either login.
     private func response(in login: SentLogin) async throws(APIError) -> APIResponse? {
         // Built after the admission, so that a queued load holds no body, and its headers are current.
         let prepared = cache.flatMap { takePrepared(from: $0, in: login.generation) }
         let request = if let prepared { prepared.request } else { try await request(in: login.generation) }
-        guard !call.renewsLogin || call.service.login.isCurrent(login) else { return nil }
-        let (response, isMultiplexed) =
+        guard call.isCurrent(login.generation) else { return nil }
+        let received: (APIResponse, isMultiplexed: Bool?)? =
             // A stream has fewer calls below it, because each takes memory while the stream is open.
             if let stream = call.options.stream {
                 try await streamedExchange(request, stream, in: login)
@@ -166,6 +166,7 @@ final class LoadRunner<Value: Sendable> {
             } else if call.isCoalescing { try await sharedResponse(to: request, in: login.generation) } else {
                 try await exchange(request)
             }
+        guard let (response, isMultiplexed) = received else { return nil }
         return label(receive(response, isMultiplexed, in: login))
     }
 
@@ -206,10 +207,10 @@ final class LoadRunner<Value: Sendable> {
     @inline(never) private func sharedResponse(
         to request: HTTPRequest,
         in generation: Int
-    ) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?) {
+    ) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?)? {
         guard request.isShareable else {
             try await takeFirstPlace()
-            return try await exchange(request)
+            return call.isCurrent(generation) ? try await exchange(request) : nil
         }
         let wait = QueueWait()
         defer { if tries == 1 { queueTime = wait.duration } }
@@ -231,7 +232,7 @@ final class LoadRunner<Value: Sendable> {
             didQueue: didQueue,
             begin: begin
         )
-        return (response, nil)
+        return response.map { ($0, nil) }
     }
 
     /// Begins the load's first turn, for which it has not queued yet.
@@ -283,7 +284,7 @@ final class LoadRunner<Value: Sendable> {
             case .use(let response): if let value = try await value(of: response, from: cache, use) { return value }
             case .send(_, let miss):
                 cache.didMiss(miss)
-                if use.rule == .first { try await showStored(from: cache, use) }
+                if let show = use.show { show(try await shownValue(from: cache, use)) }
                 if !use.policy.isRule || call.service.adapters.isEmpty {
                     cache.prepared = CacheStage.Prepared(request, step, in: generation)
                 }
@@ -354,11 +355,14 @@ final class LoadRunner<Value: Sendable> {
         return try await adaptedValue(in: response)
     }
 
-    @inline(never) private func showStored(from cache: CacheStage, _ use: CacheUse) async throws(APIError) {
-        guard let show = use.show, let response = try cache.staleResponse() else { return }
-        guard let value = try await value(of: response, from: cache, use) else { return }
+    @inline(never) private func shownValue(
+        from cache: CacheStage,
+        _ use: CacheUse
+    ) async throws(APIError) -> (any Sendable, APIResponse)? {
+        guard let response = try cache.staleResponse() else { return nil }
+        guard let value = try await value(of: response, from: cache, use) else { return nil }
         cache.didShow()
-        show(value.value, value.response)
+        return (value.value, value.response)
     }
 
     /// For a load that has failed because there is no network.
@@ -386,7 +390,7 @@ final class LoadRunner<Value: Sendable> {
         _ cache: CacheStage,
         _ prepared: CacheStage.Step?,
         in generation: Int
-    ) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?) {
+    ) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?)? {
         let key =
             call.options.cache?.policy.isRule == true && !call.service.adapters.isEmpty ? try await keyRequest() : nil
         var prepared = prepared
@@ -406,9 +410,10 @@ final class LoadRunner<Value: Sendable> {
                 return (response, nil)
             case .send(let sent, _):
                 do throws(APIError) {
-                    let (response, isMultiplexed) =
+                    let received =
                         call.isCoalescing
                         ? try await sharedResponse(to: sent, in: generation) : try await exchange(sent)
+                    guard let (response, isMultiplexed) = received else { return nil }
                     if let received = try cache.receive(response) { return (received, isMultiplexed) }
                 } catch {
                     guard let stale = try cache.response(after: error) else { throw error }

@@ -1,5 +1,3 @@
-import Dispatch
-
 /// The loads that have begun and not ended; the code that removes one delivers its ending.
 final class LoadTable: Sendable {
     private let loads = Lock<[RequestID: ActiveLoad]>([:])
@@ -88,9 +86,9 @@ final class LoadTable: Sendable {
         } == true
     }
 
-    /// While a load queues, no deadline runs.
+    /// While a load queues, no deadline runs; does nothing once it has begun, which may be on another thread.
     func removeTimer(of id: RequestID) {
-        let timer = update(id) { exchange(&$0.timer, with: nil) }
+        let timer = update(id) { $0.isQueued ? exchange(&$0.timer, with: nil) : nil }
         timer??.cancel()
     }
 
@@ -215,12 +213,7 @@ struct ActiveLoad {
     func cancel(isMistake: Bool) {
         task?.cancel()
         guard let file else { return interrupted(.cancelled(isMistake: isMistake)) }
-        file.willDiscard()
-        // On another thread, because the disk may be slow, and before the ending, when nothing may be left.
-        DispatchQueue(label: "errand.file").async { [interrupted] in
-            file.discard(isRefused: false)
-            interrupted(.cancelled(isMistake: isMistake))
-        }
+        file.discardLater(isRefused: false) { [interrupted] in interrupted(.cancelled(isMistake: isMistake)) }
     }
 
     /// The ending claims the load like any other.

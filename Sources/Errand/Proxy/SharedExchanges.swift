@@ -8,7 +8,7 @@ final class SharedExchanges: Sendable {
     var count: Int { exchanges.withLock(\.count) }
     var memberCount: Int { exchanges.withLock { $0.values.reduce(0) { $0 + $1.members.count } } }
 
-    /// The first load begins the exchange.
+    /// The first load begins the exchange; returns `nil` if the login that the request has was replaced while it queued.
     func response<Value>(
         to request: HTTPRequest,
         of call: Call<Value>,
@@ -17,7 +17,7 @@ final class SharedExchanges: Sendable {
         progress: TransferProgress.Handler? = nil,
         didQueue: @escaping @Sendable () -> Void = {},
         begin: @escaping @Sendable () -> Void = {}
-    ) async throws(APIError) -> APIResponse {
+    ) async throws(APIError) -> APIResponse? {
         let key = SharedExchange.Key(request, of: call, in: generation)
         let id = call.id
         let outcome = await withCancellableContinuation(ifCancelled: .failure(APIError(.cancelled))) { waiter in
@@ -32,7 +32,8 @@ final class SharedExchanges: Sendable {
             if let trace = join(key, as: member) {
                 let slot = QueueSlot(proxy.queue, number: id.sharedQueueNumber, lane: call.exchangeLane)
                 start(SharedExchange.Name(key: key, number: id), slot, proxy.loads) {
-                    Exchange(request, id: nil, cookies: call.cookies, proxy: proxy, trace: trace)
+                    guard call.isCurrent(generation) else { return nil }
+                    return Exchange(request, id: nil, cookies: call.cookies, proxy: proxy, trace: trace)
                 }
             }
             return nil
@@ -46,7 +47,7 @@ final class SharedExchanges: Sendable {
         _ name: SharedExchange.Name,
         _ slot: QueueSlot,
         _ loads: LoadTable,
-        make: @escaping @Sendable () -> Exchange
+        make: @escaping @Sendable () -> Exchange?
     ) {
         let task = Task {
             let outcome: SharedExchange.Outcome
@@ -57,20 +58,22 @@ final class SharedExchanges: Sendable {
                 setStage(.admitted, of: name).forEach { $0.begin() }
                 guard !removeIfCancelled(name, in: loads) else { throw APIError(.cancelled) }
                 let exchange = make()
-                let response = try await exchange.send { progress in
-                    for member in self.members(of: name) { member.progress?(progress) }
-                }
-                slot.didReceive(isMultiplexed: exchange.isMultiplexed, keepsPlace: false)
-                outcome = .success(response)
+                outcome = .success(
+                    try await exchange?.send { progress in
+                        for member in self.members(of: name) { member.progress?(progress) }
+                    }
+                )
+                if let exchange { slot.didReceive(isMultiplexed: exchange.isMultiplexed, keepsPlace: false) }
             } catch {
                 outcome = .failure(error)
             }
-            let ended = exchanges.withLock {
-                $0[name.key]?.number == name.number ? $0.removeValue(forKey: name.key) : nil
-            }
-            ended?.end(with: outcome)
+            remove(name)?.end(with: outcome)
         }
         if update(name, { $0.task = task }) == nil { task.cancel() }
+    }
+
+    private func remove(_ name: SharedExchange.Name) -> SharedExchange? {
+        exchanges.withLock { $0[name.key]?.number == name.number ? $0.removeValue(forKey: name.key) : nil }
     }
 
     /// Returns `nil` when the exchange has ended.
@@ -155,7 +158,8 @@ final class SharedExchanges: Sendable {
 
 /// One exchange that several loads share.
 private struct SharedExchange {
-    typealias Outcome = Result<APIResponse, APIError>
+    /// `nil` for one that was not sent.
+    typealias Outcome = Result<APIResponse?, APIError>
     typealias Waiter = CheckedContinuation<Outcome, Never>
 
     /// All that is sent, the login that it is sent with, and how the response is read.
@@ -221,7 +225,8 @@ private struct SharedExchange {
 
     /// Called after the exchange was removed, so that no other load joins it.
     func end(with outcome: Outcome) {
-        trace.end(with: outcome, of: members.values.compactMap(\.trace))
+        let ending = outcome.flatMap { $0.map(Result.success) ?? .failure(APIError(.cancelled)) }
+        trace.end(with: ending, of: members.values.compactMap(\.trace))
         resumeAll(returning: outcome)
     }
 

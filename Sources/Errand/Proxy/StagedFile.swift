@@ -123,6 +123,15 @@ final class StagedFile: LoadFile {
 extension LoadFile {
     var target: URL { place.target }
 
+    /// Discards the file on another thread, because the disk may be slow; before the ending, when nothing may be left.
+    func discardLater(isRefused: Bool, whenDone: @escaping @Sendable () -> Void) {
+        willDiscard()
+        DispatchQueue(label: "errand.file").async {
+            self.discard(isRefused: isRefused)
+            whenDone()
+        }
+    }
+
     /// Frees the blocks of the file at `url`, which `body` unlinks, on another thread, because that takes long for a large file.
     func freeingBlocksLater<Result>(_ url: URL, _ body: () -> Result) -> Result {
         let descriptor = open(url.path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)

@@ -34,8 +34,8 @@ extension APIManager {
     /// The newest decoded response; a failed load does not change it.
     public var response: Response? { content as? Response }
 
-    /// The stored response that the newest load with ``CachePolicy/first`` has shown; `nil` without one and after
-    /// ``BaseAPIRequest/reset()``.
+    /// The stored response that the newest load with ``CachePolicy/first`` has shown; `nil` if nothing was stored for it, and
+    /// after ``BaseAPIRequest/reset()``.
     public var cachedResponse: Response? { cachedContent as? Response }
 
     /// Ends a load at once with the ``response`` that the request has, if it is young enough and was loaded with the same
@@ -58,8 +58,8 @@ extension APIManager {
     ///
     /// Calls the param source, the hooks, the interceptor and the validator, then returns. The load always ends after this call
     /// has returned, even if one of them refuses it. If ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load is running,
-    /// no load begins, and the parameters and the indicator are ignored. On a ``PageAPIRequest``, this loads the first page as
-    /// ``APIManager/reload(params:indicator:message:)`` does, whatever the policy is.
+    /// no load begins, and the parameters and the indicator are ignored. On a ``PageAPIRequest``, this loads the first page;
+    /// `.ignoreNew` then applies only to a load of the first page, and a load of any other page is cancelled.
     ///
     /// - Parameters:
     ///   - params: The parameters, which ``BaseAPIRequest/reformParams(_:)`` may change; those of the param source by default.

@@ -17,6 +17,8 @@ extension APIManager {
         let role = LoginRole(of: self, for: service)
         switch policy {
         case .ignoreNew:
+            // The first page of a list replaces any other that is loading.
+            if part == .first, case .begin? = pager?.decision(for: .first) { cancelAllRequests() }
             if let running = loads.last(where: { proxy.loads.join($0, as: role) }) {
                 return join(running, receiver: receiver)
             }
@@ -35,7 +37,7 @@ extension APIManager {
         proxy.loads.insert(load.activeLoad(with: options, login: service?.login))
         // Before the hooks below: a load that they begin in a list is newer than this one.
         let page = Result { () throws(APIError) in
-            try pager?.loadWillBegin(load.id, of: part, input: input, from: service)
+            try pager?.loadWillBegin(load.id, of: part, input: input.forFollowingLoads, from: service)
         }
         load.trace?.begin()
         if self.progress != nil { self.progress = nil }
@@ -88,6 +90,8 @@ extension APIManager {
     private var notifiesDelegateOfProgress = false
     /// Its deadline has passed: that its work is cancelled is not its ending.
     private var isFallingBack = false
+    /// Its file is being discarded: only a cancel replaces its ending.
+    private var isEnding = false
     private let method: HTTPMethod
     private let path: String
     /// For the texts of its errors.
@@ -263,16 +267,22 @@ extension APIManager {
     }
 
     /// Delivers a stored response on the main actor, before the ending.
-    private var showHandler: @Sendable (any Sendable, APIResponse) -> Void {
-        { [proxy] value, response in
-            proxy.deliver { self.inScope { self.didLoadCached(value, response) } }
+    private var showHandler: CacheUse.ShowHandler {
+        { [proxy] stored in
+            proxy.deliver { self.inScope { self.didLookUp(stored) } }
         }
     }
 
-    private func didLoadCached(_ value: any Sendable, _ response: APIResponse) {
-        guard let manager, proxy.loads.contains(id), let value = value as? Manager.Response else { return }
-        // What the validator refuses is not shown.
-        guard (try? manager.validator?.request(manager, accepts: value, in: response)) != false else { return }
+    private func didLookUp(_ stored: (any Sendable, APIResponse)?) {
+        guard let manager, proxy.loads.contains(id), manager.history.recordLookup(id) else { return }
+        guard case let (value, response)? = stored, let value = value as? Manager.Response,
+            // What the validator refuses is not shown.
+            (try? manager.validator?.request(manager, accepts: value, in: response)) != false
+        else {
+            // Of an older load, perhaps with other parameters.
+            if manager.cachedContent != nil { manager.cachedContent = nil }
+            return
+        }
         guard proxy.loads.contains(id) else { return }
         manager.cachedContent = manager.reformData(value)
         guard manager.receivers[id] == nil, proxy.loads.contains(id) else { return }
@@ -305,13 +315,25 @@ extension APIManager {
 
     private func didFinish(_ result: Result<LoadedValue<Manager.Response>, APIError>) {
         var result = result
-        guard proxy.loads.contains(id), !repeatsPage(insteadOf: &result) else { return }
-        var response = (try? result.get().response) ?? result.error?.response
+        guard proxy.loads.contains(id), !isEnding, !repeatsPage(insteadOf: &result) else { return }
+        let response = (try? result.get().response) ?? result.error?.response
         result = result.mapError(ended)
         var outcome = manager.map { self.outcome(of: result, for: $0) } ?? result.map { $0.value as any Sendable }
         // The validator or reformData may have edited the list.
         if repeatsPage(insteadOf: &outcome) { return }
         outcome = outcome.mapError(ended)
+        guard let error = outcome.error, let file = proxy.loads[id]?.file else {
+            return willEnd(with: outcome, response)
+        }
+        isEnding = true
+        file.discardLater(isRefused: error.refusesFile) { [proxy, outcome] in
+            proxy.deliver { self.inScope { self.willEnd(with: outcome, response) } }
+        }
+    }
+
+    private func willEnd(with outcome: Result<any Sendable, APIError>, _ response: APIResponse?) {
+        guard proxy.loads.contains(id) else { return }
+        var (outcome, response) = (outcome, response)
         if let manager { manager.interceptor?.request(manager, willEnd: outcome.ending) }
         // The interceptor, the validator and reformData may have cancelled the load: then that is its ending.
         guard let load = proxy.loads.claim(id) else { return }

@@ -11,6 +11,13 @@ struct LoadInput: Sendable {
     private(set) var isFromSource = false
     /// What the param source has returned already.
     var sourceParams: APIParams??
+
+    /// For the following loads of a list, the param source is called again.
+    var forFollowingLoads: LoadInput {
+        var input = self
+        input.sourceParams = nil
+        return input
+    }
 }
 
 extension LoadInput {
@@ -45,6 +52,7 @@ struct LoadHistory {
     private(set) var newestEnding: RequestID?
     private(set) var newestResponse: RequestID?
     private(set) var newestSuccess: RequestID?
+    private var newestLookup: RequestID?
     private var newestInput: (id: RequestID, input: LoadInput)?
     /// What the response of the request was loaded with, and when it was received; `nil` if that is not known.
     private var content: (params: APIParams?, origin: LoadOrigin, response: APIResponse)?
@@ -79,6 +87,7 @@ struct LoadHistory {
 
     mutating func recordEnding(_ id: RequestID) -> Bool { id.replaceIfNewer(&newestEnding) }
     mutating func recordResponse(_ id: RequestID) -> Bool { id.replaceIfNewer(&newestResponse) }
+    mutating func recordLookup(_ id: RequestID) -> Bool { id.replaceIfNewer(&newestLookup) }
     mutating func recordSuccess(_ id: RequestID, _ response: APIResponse?, from origin: LoadOrigin) -> Bool {
         guard id.replaceIfNewer(&newestSuccess) else { return false }
         if let response, let newestInput, newestInput.id == id {

@@ -98,7 +98,7 @@ extension BaseAPIRequest {
         as role: LoginRole,
         sending draft: RequestDraft,
         isStream: Bool,
-        show: (@Sendable (any Sendable, APIResponse) -> Void)?
+        show: CacheUse.ShowHandler?
     ) throws(APIError) -> CacheUse? {
         if proxy.cache == nil, options.cachePolicy == .http { return nil }
         var policy = options.cachePolicy

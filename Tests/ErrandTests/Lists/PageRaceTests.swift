@@ -62,6 +62,37 @@ struct PageRaceTests {
         #expect(transport.requests.count == 1)
     }
 
+    @Test(.fault(20), arguments: [false, true])
+    func `With ignoreNew a load of the first page replaces a next page that is loading`(_ isReload: Bool) async throws {
+        let list = list(.ignoreNew, [nil, Latch()])
+        list.reload()
+        #expect(await screen.ending() == .success)
+        let next = list.loadNextPage()
+        await transport.waitForRequests(2)
+        let first = isReload ? list.reload() : list.loadData()
+        try #require(first != next)
+        #expect(list.refreshState.isLoading && !list.appendState.isLoading)
+        #expect(await screen.endings(2) == [.cancelled, .success])
+        #expect(list.items == [30, 31])
+        #expect(list.pageCount == 1)
+    }
+
+    @Test(.fault(20)) func `With ignoreNew whatever is asked for while the first page is loading joins it`() async {
+        let gate = Latch()
+        let list = list(.ignoreNew, [nil, gate])
+        list.reload()
+        #expect(await screen.ending() == .success)
+        let first = list.loadData()
+        #expect(list.loadData() == first)
+        #expect(list.loadNextPage() == first)
+        gate.open()
+        #expect(await screen.ending() == .success)
+        await list.waitUntilIdle()
+        #expect(list.items == [20, 21])
+        #expect(screen.events == [.success, .success])
+        #expect(transport.requests.count == 2)
+    }
+
     @Test(.fault(20)) func `With concurrent a late response to an older reload changes nothing`() async {
         let gates = [Latch(), Latch()]
         let list = list(.concurrent, gates)

@@ -46,6 +46,37 @@ struct ReloadParamsTests {
         #expect(server.queries.suffix(2).allSatisfy { $0.hasSuffix("shop=7") })
     }
 
+    @Test func `After a load that was needed, the param source is asked again for each page and for another load`()
+        async
+    {
+        let list = numbers()
+        var questions = 0
+        screen.onParams = { _ in questions += 1 }
+        list.loadIfNeeded(maxAge: .seconds(60))
+        #expect(await screen.ending() == .success)
+        #expect(questions == 1)
+        screen.params = ["shop": 8]
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        screen.params = ["shop": 9]
+        list.loadAgain()
+        #expect(await screen.ending() == .success)
+        #expect(questions == 3 && list.items.count == 10)
+        #expect(server.queries.map { $0.suffix(6) } == ["shop=7", "shop=8", "shop=9"])
+    }
+
+    @Test func `A load that was needed, and has failed, is tried again with the parameters of that moment`() async {
+        let list = numbers()
+        server.failNextRequest()
+        list.loadIfNeeded(maxAge: .seconds(60))
+        #expect(await screen.ending() == .failure(.http))
+        screen.params = ["shop": 8]
+        #expect(list.retry() != nil)
+        #expect(await screen.ending() == .success)
+        #expect(list.items.count == 10)
+        #expect(server.queries.map { $0.suffix(6) } == ["shop=7", "shop=8"])
+    }
+
     @Test
     func `After a failed reload the pages of the list keep their parameters, and a retry has those of the reload`()
         async

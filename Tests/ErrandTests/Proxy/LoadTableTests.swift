@@ -63,6 +63,19 @@ struct LoadTableTests {
         #expect(table.claim(id)?.lane?.host == "a")
     }
 
+    @Test func `The timer of a load that queues is removed, and that of one that has begun is not`() {
+        let ids = insert(2)
+        let timers = ids.map { _ in Task<Void, Never> { _ = try? await Latch().wait() } }
+        for (id, timer) in zip(ids, timers) { #expect(table.setTimer(timer, of: id)) }
+        table.setBegun(ids[0])
+        for id in ids { table.removeTimer(of: id) }
+        #expect(timers.map { $0.isCancelled } == [false, true])
+        // The one that is kept ends with its load.
+        #expect(!table.setTimer(Task {}, of: ids[0]))
+        _ = table.claim(ids[0])
+        #expect(timers[0].isCancelled)
+    }
+
     @Test func `The file of a response that is received again is removed, and so is a discarded one`() throws {
         let folder = try TemporaryFolder()
         let id = insert(1)[0]

@@ -32,7 +32,8 @@ struct SharedExchangesTests {
             do throws(APIError) {
                 let request = try call.draft.request(for: call.service)
                 let exchanges = context.sharedExchanges
-                return .success(try await exchanges.response(to: request, of: call, in: generation, context))
+                let response = try await exchanges.response(to: request, of: call, in: generation, context)
+                return response.map(Result.success) ?? .failure(APIError(.cancelled))
             } catch {
                 return .failure(error)
             }
@@ -109,6 +110,23 @@ struct SharedExchangesTests {
         context.queue.leave(place)
         for load in loads { #expect(await load.value.error?.type == .cancelled) }
         #expect(transport.requests.isEmpty)
+        await suspend(while: !context.queue.admitAtOnce(.next(service.queueLane(.normal))))
+    }
+
+    @Test func `An exchange whose login is replaced while it queues is not sent`() async {
+        let (context, transport) = context(perHost: 1)
+        let service = APIService.sample { $0.reloginHandler = DeinitObserver {} }
+        let place = QueuePlace.next(service.queueLane(.normal))
+        #expect(context.queue.admitAtOnce(place))
+        gate.open()
+        let cookies = CookieJar()
+        let loads = (0..<2).map { _ in load(.shared(service, cookies), context) }
+        await suspend(while: context.queue.waitingCount < 1 || context.sharedExchanges.memberCount < 2)
+        service.login.didSignIn()
+        context.queue.leave(place)
+        for load in loads { #expect(await load.value.error?.type == .cancelled) }
+        #expect(transport.requests.isEmpty)
+        #expect(context.sharedExchanges.count == 0)
         await suspend(while: !context.queue.admitAtOnce(.next(service.queueLane(.normal))))
     }
 
