@@ -66,8 +66,9 @@ final class CacheStage {
         for request: HTTPRequest,
         keyRequest: HTTPRequest? = nil
     ) throws(APIError) -> Step {
-        // Before the cookies, of which some may have expired.
+        // Before the cookies, of which some may have expired, and others have been changed by another process.
         requestDate = proxy.clock.date
+        cookies?.refresh(at: proxy.clock.uptime, date: requestDate)
         // A cookie that the response sets is not one of the request.
         let keyRequest = withCookies(keyRequest ?? request)
         (self.request, self.keyRequest) = (request, keyRequest)
