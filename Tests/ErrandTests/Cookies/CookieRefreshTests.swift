@@ -66,6 +66,31 @@ struct CookieRefreshTests {
         #expect(try await sent() == "sid=3")
     }
 
+    @Test func `A response that is stored for another login is not used`() async throws {
+        let transport = ScriptedTransport { request in
+            let body = Data((request.headers["Cookie"] ?? "none").utf8)
+            return HTTPResponse(
+                status: 200,
+                headers: ["Cache-Control": "max-age=60", "Vary": "Cookie", "Content-Type": "text/plain"],
+                body: body
+            )
+        }
+        let service = APIService.sample { $0.envelope = nil }
+        let cache = APICache(folder: folder.url.appending(path: "cache"))
+        let proxy = APIProxy(service: service, transport: transport, cookies: jar, clock: clock, cache: cache)
+        let load = { @MainActor in try await APIRequest<String>("/me", proxy: proxy).value() }
+        try login("sid=1")
+        #expect(try await [load(), load()] == ["sid=1", "sid=1"])
+        #expect(transport.requests.count == 1)
+        try login("sid=2")
+        clock.advance(by: .seconds(1))
+        #expect(try await load() == "sid=2")
+        try login("sid=1")
+        clock.advance(by: .seconds(1))
+        #expect(try await load() == "sid=1")
+        #expect(transport.requests.count == 2)
+    }
+
     @Test func `Cookies that curl has removed or changed are sent as curl has left them`() async throws {
         let line = { (name: String, value: String) in "shop.test\tFALSE\t/\tFALSE\t0\t\(name)\t\(value)" }
         for (lines, header) in [
