@@ -69,11 +69,16 @@ extension JSONValue {
         case .string(let value): value
         case .bool(let value): value ? "true" : "false"
         case .int(let value): String(value)
-        case .double(let value): String(value)
+        case .double(let value): value.longInteger.map { "\($0)" } ?? String(value)
         case .decimal(let value): value.description
         case .null, .array, .object: nil
         }
     }
+}
+
+extension Double {
+    /// The digits of an integer that is longer than `Int`, which servers that read integers do not accept as `1e+19`.
+    var longInteger: Decimal? { 0x1p63..<1e38 ~= magnitude ? Decimal(string: "\(self)") : nil }
 }
 
 extension UInt8 {

@@ -9,7 +9,8 @@ final class JSONDocument: Sendable {
     // Sendable, because nothing but the identity of the decoder is used on other threads.
     private struct State: @unchecked Sendable {
         var decoder: (any Decoder)?
-        var root: JSONValue?
+        /// Of one attempt, also if that has failed.
+        var root: Result<JSONValue, any Error>?
     }
 
     @TaskLocal private static var current: JSONDocument?
@@ -92,16 +93,19 @@ extension JSONDocument {
     }
 
     private func root() throws -> JSONValue {
-        if let root = state.withLock({ $0.root }) { return root }
-        let root = try JSONValue(json: text)
+        if let root = state.withLock({ $0.root }) { return try root.get() }
+        let root = Result { try JSONValue(json: text) }
         state.withLock { $0.root = root }
-        return root
+        return try root.get()
     }
 
     private func child(of value: JSONValue, for key: any CodingKey) -> JSONValue? {
-        guard case .object = value else { return key.intValue.flatMap { value[$0] } }
-        if let member = value[key.stringValue] { return member }
-        return convertsNames ? key.stringValue.snakeCase.flatMap { value[$0] } : nil
+        guard case .object(let members) = value else { return key.intValue.flatMap { value[$0] } }
+        let name = key.stringValue
+        if let member = members[name] { return member }
+        guard convertsNames else { return nil }
+        // Several spellings are converted to one name.
+        return name.snakeCase.flatMap { members[$0] } ?? members.first { $0.key.camelCase == name }?.value
     }
 }
 

@@ -34,7 +34,7 @@ final class LenientDecoder: JSONDecoder, @unchecked Sendable {
     }
 
     override func decode<Value: Decodable>(_ type: Value.Type, from text: Data) throws -> Value {
-        try root(of: text).decode(type)
+        try root(of: text).map { try $0.decode(type) } ?? super.decode(type, from: text)
     }
 
     override func decode<Value: DecodableWithConfiguration>(
@@ -42,17 +42,23 @@ final class LenientDecoder: JSONDecoder, @unchecked Sendable {
         from text: Data,
         configuration: Value.DecodingConfiguration
     ) throws -> Value {
-        try Value(from: root(of: text), configuration: configuration)
+        guard let root = try root(of: text) else {
+            return try super.decode(type, from: text, configuration: configuration)
+        }
+        return try Value(from: root, configuration: configuration)
     }
 
     func decodeExactly<Value: Decodable>(_ type: Value.Type, from value: JSONValue) throws -> Value {
         try super.decode(type, from: JSONEncoder().encode(value))
     }
 
-    private func root(of text: Data) throws -> TreeDecoder {
-        // What the reader does not know, such as JSON5 and UTF-16, Foundation may.
-        let tree = try (try? JSONValue(json: text)) ?? super.decode(JSONValue.self, from: text)
-        return TreeDecoder(tree, in: TreeDecoder.Text(settings: self))
+    /// Returns `nil` for a text that is decoded exactly: a damaged string in it may be one that the type does not declare.
+    private func root(of text: Data) throws -> TreeDecoder? {
+        let isUTF16 = text.starts(with: [0xFE, 0xFF]) || text.starts(with: [0xFF, 0xFE])
+        let text = isUTF16 ? String(data: text, encoding: .utf16).map { Data($0.utf8) } ?? text : text
+        if let tree = try? JSONValue(json: text) { return TreeDecoder(tree, in: TreeDecoder.Text(settings: self)) }
+        guard allowsJSON5 || assumesTopLevelDictionary else { return nil }
+        return TreeDecoder(try super.decode(JSONValue.self, from: text), in: TreeDecoder.Text(settings: self))
     }
 }
 
@@ -61,6 +67,7 @@ final class DecodingReport: Sendable {
     private struct State {
         var converted: [String: Int] = [:]
         var skipped: [String] = []
+        var skippedTypes: [ObjectIdentifier: Int] = [:]
         var skippedCount = 0
     }
 
@@ -88,9 +95,12 @@ final class DecodingReport: Sendable {
         state.withLock { $0.converted[place.isEmpty ? "the response" : place, default: 0] += 1 }
     }
 
-    func didSkip(_ path: [any CodingKey], _ error: any Error) {
+    var skippedTypes: [ObjectIdentifier: Int] { state.withLock(\.skippedTypes) }
+
+    func didSkip(_ type: any Any.Type, at path: [any CodingKey], _ error: any Error) {
         let isListed = state.withLock { state in
             state.skippedCount += 1
+            state.skippedTypes[ObjectIdentifier(type), default: 0] += 1
             return state.skippedCount <= Self.mostReasons
         }
         guard isListed else { return }

@@ -5,6 +5,8 @@ struct MergedParams {
     private var params: APIParams?
     private let encoder: JSONEncoder
     private let encoding: ParamEncoding
+    /// Whether numbers are written as an adapter of the parameters has read them, which may have signed them.
+    private let isAdapted: Bool
     private var excluded: Set<String> = []
     /// `nil` for all names.
     private var included: Set<String>?
@@ -13,11 +15,13 @@ struct MergedParams {
         common: APIParams?,
         specific: APIParams?,
         encoder: JSONEncoder,
-        encoding: ParamEncoding = ParamEncoding()
+        encoding: ParamEncoding = ParamEncoding(),
+        isAdapted: Bool = false
     ) {
         params = common.map { common in specific.map(common.merging) ?? common } ?? specific
         self.encoder = encoder
         self.encoding = encoding
+        self.isAdapted = isAdapted
     }
 
     /// Whether there are no parameters, not even an empty object.
@@ -55,7 +59,7 @@ struct MergedParams {
     }
 
     func json() throws(APIError) -> Data {
-        let isWhole = excluded.isEmpty && included == nil && encoding.nils != .omitted
+        let isWhole = !isAdapted && excluded.isEmpty && included == nil && encoding.nils != .omitted
         if let params, isWhole { return try params.json(with: encoder) }
         return try APIParams(tree()).json(with: encoder)
     }

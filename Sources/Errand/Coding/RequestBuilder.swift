@@ -39,7 +39,8 @@ struct RequestBuilder: Sendable {
             common: common.params,
             specific: draft.params,
             encoder: service.encoder,
-            encoding: draft.serializer.ownEncoding ?? service.paramEncoding
+            encoding: draft.serializer.ownEncoding ?? service.paramEncoding,
+            isAdapted: !service.adapters.params.isEmpty
         )
         let template = PathTemplate(draft.path)
         let path = try template.filled(from: &params)

@@ -54,7 +54,8 @@ struct ResponseReader: Sendable {
         by serializer: ResponseSerializer<Value>
     ) throws(APIError) -> LoadedValue<Value> {
         var response = response
-        guard let trace, trace.observes(.everything) else {
+        let isObserved = trace?.observes(.everything) == true
+        guard isObserved || serializer.skipsElements(by: service) else {
             let value = try serializer.value(of: &response, from: service)
             return LoadedValue(value: value, response: response)
         }
@@ -62,8 +63,8 @@ struct ResponseReader: Sendable {
         let value = try DecodingReport.$current.withValue(report) {
             Result { () throws(APIError) in try serializer.value(of: &response, from: service) }
         }.get()
-        if let event = report.event { trace.emit(event) }
-        return LoadedValue(value: value, response: response)
+        if isObserved, let event = report.event { trace?.emit(event) }
+        return LoadedValue(value: value, response: response.withSkipped(report.skippedTypes))
     }
 
     /// Throws the failure in the file of a response.

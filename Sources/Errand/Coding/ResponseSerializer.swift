@@ -41,6 +41,13 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
         }
     }
 
+    /// Whether a list has to know how many elements were left out.
+    func skipsElements(by service: APIService) -> Bool {
+        let custom = decoder ?? service.customDecoder
+        let lenient = custom.map { $0 as? LenientDecoder } ?? service.decoder as? LenientDecoder
+        return lenient?.skipsBadElements == true
+    }
+
     private var decoder: (any ResponseDecoder)? { extras?.wrappedValue.decoder }
     var bodyCheck: BodyCheck? { extras?.wrappedValue.bodyCheck }
 
@@ -260,6 +267,17 @@ extension ResponseSerializer<Void> {
     public static var nothing: Self {
         Self(from: .either, decoding: .none) { response, reader in
             try reader.checkEnvelope(of: &response)
+        }
+    }
+}
+
+extension ResponseSerializer<Void> {
+    /// Nothing of a stream; a response in its place fails, with the failure in its envelope if there is one.
+    static var eventStream: Self {
+        Self(from: .either, decoding: .none) { response, reader in
+            guard !response.isStreamed, response.status == 200 else { return }
+            try reader.checkEnvelope(of: &response)
+            throw APIError(.decoding, reason: "the response is no event stream: it is JSON")
         }
     }
 }

@@ -147,7 +147,7 @@ extension TreeDecoder {
             do {
                 return try element.decode(Element.self)
             } catch {
-                text.report?.didSkip(element.codingPath, error)
+                text.report?.didSkip(Element.self, at: element.codingPath, error)
                 return nil
             }
         }
@@ -190,7 +190,8 @@ private protocol Keyed {}
 extension Dictionary: Keyed where Key: CodingKeyRepresentable {}
 
 extension String {
-    fileprivate var camelCase: String {
+    /// As `JSONDecoder` converts the name of a member.
+    var camelCase: String {
         let words = split(separator: "_")
         guard words.count > 1 else { return self }
         let (head, tail) = (prefix { $0 == "_" }, reversed().prefix { $0 == "_" })

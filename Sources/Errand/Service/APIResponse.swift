@@ -26,6 +26,8 @@ public struct APIResponse: Sendable {
         var isStreamed = false
         /// Boxed, because most responses are neither stored nor were.
         var storage: Boxed<Storage>?
+        /// By the type of the elements that a lenient decoder has left out.
+        var skipped: [ObjectIdentifier: Int]?
         /// By the clock of the proxy; `nil` if that is not known.
         var receivedAt: Duration?
     }
@@ -158,6 +160,12 @@ public struct APIResponse: Sendable {
             storage.forget = forget
             response.storage = Boxed(wrappedValue: storage)
         }
+    }
+
+    func skippedElements(of type: any Any.Type) -> Int { contents.skipped?[ObjectIdentifier(type)] ?? 0 }
+
+    func withSkipped(_ skipped: [ObjectIdentifier: Int]) -> APIResponse {
+        skipped.isEmpty ? self : with { $0.skipped = skipped }
     }
 
     /// Its body has been passed on.

@@ -64,6 +64,27 @@ struct ParamSigningTests {
         #expect(body.contains(#""timestamp":1700000000"#))
     }
 
+    @Test func `Numbers are signed in a header as the body has them, in whichever notation`() async throws {
+        let signing = signing(.hmacSHA256, into: .header("X-Sign")) {
+            $0.nonce = nil
+            $0.timestamp = nil
+        }
+        let scene = scene(signing)
+        let values: [any Encodable & Sendable] = [
+            Float(150_000_000), 1e16, UInt64(10_000_000_000_000_000_000), 1e-7, 0.1,
+        ]
+        for value in values {
+            try await scene.load("/goods", .post, APIParams(["v": value]))
+            let request = try #require(scene.transport.requests.last)
+            let body = String(decoding: request.bodyData, as: UTF8.self)
+            let text = body.replacing("{\"v\":", with: "v=").dropLast()
+            #expect(
+                request.headers["X-Sign"] == (try signing.signature(of: Array(text.utf8), secret: secret)),
+                "\(body)"
+            )
+        }
+    }
+
     /// Parameters of which several are written with one name, and their pairs.
     private static let colliding: [(params: APIParams, pairs: String)] = [
         (["a": [2, 1], "a[]": 3], "a[]=2&a[]=1&a[]=3"),

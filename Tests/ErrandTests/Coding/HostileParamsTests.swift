@@ -119,7 +119,7 @@ struct HostileParamsTests {
         let server = try goodsServer()
         for text in Self.texts {
             let proxy = try proxy(kind, server)
-            let outcome = proxy.cookies.store(setCookie: "c=<\(text)>", from: server.baseURL)
+            let outcome: CookieJar.Outcome = proxy.cookies.store(setCookie: "c=<\(text)>", from: server.baseURL)
             let isHostile = text.utf8.contains { $0 < 32 && $0 != 9 || $0 == 127 }
             if isHostile { #expect(outcome == .refused(.controlCharacter)) }
             #expect(await send(through: proxy) { _ in } == .success)

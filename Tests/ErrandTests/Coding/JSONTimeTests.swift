@@ -73,6 +73,58 @@ struct JSONTimeTests {
         }
     }
 
+    private struct Renamed: Decodable {
+        let metaData: JSONValue
+        let address2: JSONValue?
+    }
+
+    @Test(.fault(84), arguments: ["meta_DATA", "meta__data", "metaData", "meta_data"])
+    func `A value whose name is converted is decoded in linear time`(_ name: String) throws {
+        let service = APIService.sample {
+            $0.envelope = nil
+            $0.decoder.keyDecodingStrategy = .convertFromSnakeCase
+        }
+        for text in Self.texts(depth: 490) {
+            let body = Data(#"{"address_2":1,"\#(name)":"#.utf8) + text + Data("}".utf8)
+            let response = APIResponse(HTTPResponse(status: 200, body: body), url: service.baseURL)
+            let foundation = try cpuTime { try JSONSerialization.jsonObject(with: body) }
+            let own = try cpuTime { try ResponseSerializer<Renamed>.json.value(of: response, from: service) }
+            #expect(own < foundation * Self.limit)
+            #expect(try ResponseSerializer<Renamed>.json.value(of: response, from: service).address2 == 1)
+        }
+    }
+
+    @Test(.fault(84)) func `A text that no decoder reads is refused by a lenient one in linear time`() throws {
+        let service = APIService.sample { $0.decoder = .lenient }
+        let (head, tail) = (String(repeating: "[", count: 500), String(repeating: "]", count: 500))
+        let values = Array(repeating: "true", count: 8_000).joined(separator: ",")
+        let (good, bad) = (Data("\(head)\(values)\(tail)".utf8), Data("\(head)\(values),1e400\(tail)".utf8))
+        let response = APIResponse(HTTPResponse(status: 200, body: bad), url: service.baseURL)
+        let foundation = try cpuTime { try JSONSerialization.jsonObject(with: good) }
+        let own = try cpuTime { Result { try ResponseSerializer<[Int]>.json.value(of: response, from: service) } }
+        #expect(own < foundation * Self.limit)
+    }
+
+    private struct Tolerant: Decodable {
+        let extra: JSONValue?
+
+        private enum Key: CodingKey { case extra }
+
+        init(from decoder: any Decoder) throws {
+            extra = try? decoder.container(keyedBy: Key.self).decode(JSONValue.self, forKey: .extra)
+        }
+    }
+
+    @Test(.fault(84)) func `A text with an error is parsed once, however many values are looked up in it`() throws {
+        let service = APIService.sample { $0.envelope = nil }
+        let items = Array(repeating: #"{"extra":1}"#, count: 4_000).joined(separator: ",")
+        let (good, bad) = (Data("[\(items)]".utf8), Data(#"[\#(items),{"name":"\ud83d"}]"#.utf8))
+        let response = APIResponse(HTTPResponse(status: 200, body: bad), url: service.baseURL)
+        let foundation = try cpuTime { try JSONSerialization.jsonObject(with: good) }
+        let own = try cpuTime { try ResponseSerializer<[Tolerant]>.json.value(of: response, from: service) }
+        #expect(own < foundation * Self.limit * 4)
+    }
+
     @Test(.fault(84)) func `A response is decoded off the main actor`() async throws {
         DispatchQueue.main.setSpecific(key: mainKey, value: true)
         defer { DispatchQueue.main.setSpecific(key: mainKey, value: nil) }

@@ -222,6 +222,15 @@ struct LenientDecoderTests {
         #expect(try JSONDecoder.lenient.decode([String: Int].self, from: text) == ["a": 1])
     }
 
+    @Test(arguments: [Data(#""x\ud83d""#.utf8), Data("1e400".utf8), Data([0x22, 0xB2, 0xE8, 0x22])])
+    func `What the type does not declare may be damaged, as for an exact decoder`(_ damaged: Data) throws {
+        struct Refusal: Decodable { let errcode: Int }
+        let text = Data(#"{"errcode":11010,"msg":"#.utf8) + damaged + Data("}".utf8)
+        for decoder in [.lenient, .lenient(skippingBadElements: true), JSONDecoder()] {
+            #expect(try decoder.decode(Refusal.self, from: text).errcode == 11_010)
+        }
+    }
+
     @Test(arguments: ["", "{", #"{"a":1"#, "nul", String(repeating: "[", count: 600), "[1e999]"])
     func `Malformed text is a decoding error`(_ text: String) {
         #expect(throws: DecodingError.self) { try JSONDecoder.lenient.decode(JSONValue.self, from: Data(text.utf8)) }
