@@ -98,7 +98,7 @@ extension PageAPIRequest: Pager {
     func input(of part: ListPart) -> LoadInput { list.input(of: part) }
 
     func decision(for part: ListPart) -> PageLoadDecision {
-        list.decision(for: part, isActive: proxy.loads.contains)
+        list.decision(for: part, in: proxy.userSession(of: serviceForNewLoad), isActive: proxy.loads.contains)
     }
 
     func removeAllPages() {
@@ -117,7 +117,8 @@ extension PageAPIRequest: Pager {
     ) throws(APIError) -> RequestDraft.Addition {
         // A load that one of these hooks begins is newer than this one.
         let (strategy, maxPages) = (strategy, maxPages)
-        let position = list.begin(part, id: id, strategy: strategy, input: input)
+        let session = proxy.userSession(of: service)
+        let position = list.begin(part, id: id, strategy: strategy, input: input, session: session)
         observation.recordChange()
         guard maxPages.map({ $0 > 0 }) != false else {
             throw APIError(.invalidRequest, reason: "maxPages must be at least 1")
@@ -147,6 +148,11 @@ extension PageAPIRequest: Pager {
         } catch {
             throw APIError(.invalidRequest, reason: error.description)
         }
+    }
+
+    func didReceive(_ content: any Sendable, in response: APIResponse, of id: RequestID) {
+        guard let page = content as? Page else { return }
+        list.didReceive(page.items.count + response.skippedElements(of: Item.self), of: id)
     }
 
     func endsList(with error: APIError, of id: RequestID) -> Bool { list.ends(with: error, of: id) }

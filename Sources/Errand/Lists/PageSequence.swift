@@ -31,7 +31,8 @@ public struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, Send
         /// Returns the next page's items; `nil` after the last page.
         ///
         /// - Throws: Why the page could not be loaded; `cancelled` if another load has changed or is about to change the pages of
-        ///   the list since the previous page. In that case, begin again with new ``APIManager/pages(params:)``.
+        ///   the list since the previous page, or if the account or the environment has changed. In that case, begin again
+        ///   with new ``APIManager/pages(params:)``.
         public mutating func next() async throws(APIError) -> [List.Item]? {
             guard !Task.isCancelled else { throw APIError(.cancelled) }
             let page = try await list.page(after: newest, input)
@@ -83,6 +84,9 @@ extension APIManager where Self: PagedManager {
         let isOwner = newest == nil ? refreshState.isLoading : newest == pager?.lastPageLoad && !isLoadingOtherPart
         guard isOwner else {
             throw APIError(.cancelled, reason: "another load of this list has interrupted the iteration")
+        }
+        if newest != nil, case .begin(.first)? = pager?.decision(for: .next) {
+            throw APIError(.cancelled, reason: "the account or the environment has changed during the iteration")
         }
         return load(.next, receiver: .caller)
     }

@@ -17,6 +17,9 @@ struct PagedList<Item> {
     private(set) var loadedInput = LoadInput.paramSource
     private(set) var reloadInput = LoadInput.paramSource
     private(set) var refreshesAll = false
+    // The account and environment of the loaded pages, and of those of a refresh.
+    private var session: UserSession?
+    private var stagedSession: UserSession?
     // The pages that a refresh of all pages has received so far.
     private(set) var staged = LoadedPages<Item>()
 
@@ -28,11 +31,13 @@ struct PagedList<Item> {
         _ requested: ListPart,
         id: RequestID,
         strategy: any PageStrategy,
-        input: LoadInput = .paramSource
+        input: LoadInput = .paramSource,
+        session: UserSession? = nil
     ) -> PagePosition {
         // The list may have been edited since the follow-up was returned, or another load begun.
         let continued = followUp ?? (staged.pageCount == 0 ? .all : .remaining)
-        let part = requested == .remaining ? continued : requested
+        let hasChanged = requested == .remaining && session != stagedSession
+        let part = hasChanged ? .first : requested == .remaining ? continued : requested
         let position = position(of: part) ?? strategy.start
         // A hook of this load began the pending one, which is newer.
         if let pending, pending.id > id { return position }
@@ -41,12 +46,17 @@ struct PagedList<Item> {
         if let followUp { setState(of: followUp, to: .idle) }
         followUp = nil
         if part != .remaining { staged = LoadedPages() }
-        pending = PendingPage(id: id, part: part, position: position, input: input)
+        pending = PendingPage(id: id, part: part, position: position, input: input, session: session)
         if part == .first { reloadInput = input }
         setState(of: part, to: .loading)
         if part == .first || part == .all { refreshesAll = part == .all }
         if part == .all { staged = LoadedPages(replacing: loaded) }
         return position
+    }
+
+    /// The app may leave out some of the items.
+    mutating func didReceive(_ itemCount: Int, of id: RequestID) {
+        if pending?.id == id { pending?.itemCount = itemCount }
     }
 
     /// Returns the position of the page to request if edits have made the response out of date; a refresh begins again.
@@ -84,13 +94,17 @@ struct PagedList<Item> {
     ) -> ListChange? where Page.Item == Item {
         guard let received = takePending(id) else { return nil }
         if [.first, .next, .prefetch].contains(received.part) { lastPageLoad = id }
-        let info = PageInfo(page, at: received.position, in: response)
+        let info = PageInfo(page, itemCount: received.itemCount, at: received.position, in: response)
         defer { info.json.discard() }
         // A page that is added has those of the list already.
         loadedInput = received.input
         switch received.part {
-        case .first: return replace(with: page.items, info: info, rules: rules)
-        case .all, .remaining: return stage(page.items, info: info, rules: rules)
+        case .first:
+            session = received.session
+            return replace(with: page.items, info: info, rules: rules)
+        case .all, .remaining:
+            stagedSession = received.session
+            return stage(page.items, info: info, rules: rules)
         case .next: return append(page.items, info: info, rules: rules)
         case .prefetch:
             let change = append(page.items, info: info, rules: rules)
@@ -167,7 +181,7 @@ extension PagedList {
     }
 
     private mutating func replaceByStaged() -> ListChange {
-        loaded = staged
+        (loaded, session) = (staged, stagedSession)
         lastPageLoad = nil
         staged = LoadedPages()
         resetStates()
@@ -204,9 +218,14 @@ extension PagedList {
 }
 
 extension PagedList {
-    func decision(for part: ListPart, isActive: (RequestID) -> Bool) -> PageLoadDecision {
+    /// Pages of another account or environment than that of the loaded pages do not follow them: the list is loaded again.
+    func decision(
+        for part: ListPart,
+        in session: UserSession? = nil,
+        isActive: (RequestID) -> Bool
+    ) -> PageLoadDecision {
         if let pending, isActive(pending.id), part != .first || pending.part == .first { return .join(pending.id) }
-        if part == .first { return .begin(.first) }
+        if part == .first || loaded.pageCount > 0 && session != self.session { return .begin(.first) }
         // A refresh of all pages is between two of its pages.
         if let followUp { return .begin(followUp) }
         if loaded.pageCount == 0 { return .begin(.first) }
@@ -260,6 +279,9 @@ struct PendingPage {
     var part: ListPart
     var position: PagePosition
     let input: LoadInput
+    let session: UserSession?
+    /// The number of items that the server has sent; `nil` before that.
+    var itemCount: Int?
     /// Whether the list has been edited since the page was requested, and its response may not have the edit.
     var isOutdated = false
 

@@ -57,7 +57,8 @@ extension APIManager where Self: PagedManager {
         refresh(.all, input: nil)
     }
 
-    /// Loads the page after the loaded pages, or the first page if none is loaded yet.
+    /// Loads the page after the loaded pages, or the first page if none is loaded yet, or if the account or the environment has
+    /// changed since.
     ///
     /// Sends nothing if a page is already loading.
     ///
@@ -71,7 +72,8 @@ extension APIManager where Self: PagedManager {
         load(.next, indicator: indicator, message: message)
     }
 
-    /// Loads the page before the loaded pages, or the first page if none is loaded yet.
+    /// Loads the page before the loaded pages, or the first page if none is loaded yet, or if the account or the environment
+    /// has changed since.
     ///
     /// A previous page exists if the list did not start at its first page and the strategy can derive the position, or if
     /// ``PageAPIRequest/maxPages`` has removed pages. Sends nothing if a page is already loading.
@@ -130,8 +132,8 @@ extension APIManager {
         message: String? = nil
     ) -> RequestID {
         cancelAllRequests()
-        let isFirst = pager?.hasPages != true
-        let part = isFirst ? .first : part
+        // Positions of another account are of no use either.
+        let part = if case .begin(.first)? = pager?.decision(for: .next) { ListPart.first } else { part }
         return begin(loading: part, input: input, indicator: indicator, message: message, isReload: true)
     }
 

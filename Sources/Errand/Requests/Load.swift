@@ -393,6 +393,7 @@ extension APIManager {
             loaded.response.forget?()
             throw error.withResponse(ifMissing: loaded.response)
         }
+        manager.pager?.didReceive(loaded.value, in: loaded.response, of: id)
         return manager.reformData(loaded.value)
     }
 

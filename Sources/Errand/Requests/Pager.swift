@@ -26,6 +26,9 @@
     /// response out of date; `nil` when the response counts.
     func additionToRepeat(_ id: RequestID, after error: APIError?) throws(APIError) -> RequestDraft.Addition?
 
+    /// Called with each response, before the app changes it.
+    func didReceive(_ content: any Sendable, in response: APIResponse, of id: RequestID)
+
     func endsList(with error: APIError, of id: RequestID) -> Bool
 
     /// Returns what notifies the list's observer; `nil` when nothing has changed for it.

@@ -59,10 +59,11 @@ public struct PageInfo: Sendable {
 }
 
 extension PageInfo {
-    init(_ page: some PageResponse, at position: PagePosition, in response: APIResponse) {
+    /// `itemCount` is that before `reformData`.
+    init(_ page: some PageResponse, itemCount: Int? = nil, at position: PagePosition, in response: APIResponse) {
         self.init(
             position: position,
-            itemCount: page.items.count,
+            itemCount: itemCount ?? page.items.count,
             totalItems: page.totalItems,
             totalPages: page.totalPages,
             nextCursor: page.nextCursor,
