@@ -257,15 +257,17 @@ public final class APIProxy: Sendable {
         let service = APIService.forNewLoad(service, or: defaultService)
         let jar = jar(for: service)
         jar.clearInMemory()
-        endSession(of: service, jar)
+        let logins = service.map { [$0.login] } ?? []
+        endSessions(of: logins, jar)
         // Once more, for a load of the old session that was sent in between, and then on the disk, which may be slow.
         jar.clear()
         // Once more, for calls that began on other threads meanwhile, with the credentials that the app still has.
-        endSession(of: service, jar)
+        endSessions(of: logins, jar)
         jar.clearInMemory()
     }
 
-    /// Switches to another account: ends the session as ``logout(from:)`` does, but keeps the cookies of the old account.
+    /// Switches to another account: ends the sessions of all environments as ``logout(from:)`` ends one, but keeps the cookies
+    /// of the old account.
     ///
     /// Call this on the main actor. Immediately afterwards, store the credentials of the new account where the service's common
     /// headers use them. If they were stored earlier, a load of the old account might be sent with them.
@@ -274,6 +276,8 @@ public final class APIProxy: Sendable {
     /// `jar`. The old jar is saved; a late response changes only the old jar. Blocks as ``CookieJar/flush()`` does. If the old
     /// jar cannot be saved, the error is reported to ``onError``, and the jar tries again as long as it is retained. Stored
     /// responses of the old jar's file are used again after a switch back.
+    ///
+    /// A service with ``APIService/cookies`` keeps that jar, with the cookies of the old account; set another one as well.
     ///
     /// - Parameters:
     ///   - service: The backend; `nil` is the default service.
@@ -286,7 +290,7 @@ public final class APIProxy: Sendable {
         let old = switchCookies(to: jar)
         // A service with its own jar keeps it, although it has another account.
         let service = APIService.forNewLoad(service, or: defaultService)
-        endSession(of: service, service?.cookies == nil ? nil : self.jar(for: service))
+        endSessions(of: service?.logins.all ?? [], service?.cookies == nil ? nil : self.jar(for: service))
         return old
     }
 
@@ -330,13 +334,13 @@ extension APIProxy: CookieJarOwner {
     /// Called after the cookies are those of the next session: a load that begins in between ends with this one.
     ///
     /// What is stored with the cookies of `jar` is removed.
-    private func endSession(of service: APIService?, _ jar: CookieJar?) {
-        guard let login = APIService.forNewLoad(service, or: defaultService)?.login else { return }
+    private func endSessions(of logins: [LoginSession], _ jar: CookieJar?) {
+        let isOfSession = { (load: ActiveLoad) in logins.contains { $0 === load.login } }
         // Before the new session: it would let those through that wait for a login, with the old one's credentials.
-        cancel(loads.claimAll { $0.login === login })
-        login.startNewSession()
-        if let jar { cache?.endSessions(of: jar) }
+        cancel(loads.claimAll(where: isOfSession))
+        for login in logins { login.startNewSession() }
+        if let jar, !logins.isEmpty { cache?.endSessions(of: jar) }
         // Those that have begun meanwhile.
-        cancel(loads.claimAll { $0.login === login })
+        cancel(loads.claimAll(where: isOfSession))
     }
 }

@@ -107,6 +107,8 @@ final class LoginSessions: Sendable {
 
     private let sessions = Lock<[Key: LoginSession]>([:])
 
+    var all: [LoginSession] { sessions.withLock { Array($0.values) } }
+
     func session(of environment: APIEnvironment) -> LoginSession {
         let key = Key(name: environment.name, origin: environment.baseURL.originText)
         let new = LoginSession(cacheName: Checksum.name(of: Array("\(key.origin)\n\(key.name)".utf8)))

@@ -309,6 +309,20 @@ struct EnvironmentTests: SessionScene {
         #expect(URL("file:///a/jar").beside("x/y").path == "/a/jar-x-y")
     }
 
+    @Test(.fault(59)) func `A switch of the account ends the loads of all environments`() async {
+        let transport = ScriptedTransport { _ async throws(TransportError) in
+            try await Latch().wait()
+            return .status(200)
+        }
+        let proxy = inProduction(transport)
+        let first = load(proxy)
+        proxy.defaultService?.environment = .staging
+        let second = load(proxy)
+        await transport.waitForRequests(2)
+        proxy.switchAccount(to: CookieJar())
+        #expect(await screen.endings(of: [first, second]) == [.cancelled, .cancelled])
+    }
+
     // MARK: Races
 
     @Test func `Loads that begin while other threads switch have one environment each`() async {
