@@ -43,6 +43,7 @@ final class LoadRecovery<Value: Sendable> {
     {
         slot.release()
         guard let context else { return error }
+        let error = error.worded(by: call.service.errorMessages)
         let final = Lock(error)
         // In another task: that of the load is cancelled to end an exchange whose response cannot be read.
         let task = Task { [call] in
@@ -78,6 +79,7 @@ final class LoadRecovery<Value: Sendable> {
         in context: Boxed<AdapterContext>
     ) async throws(APIError) -> APIError? {
         let context = context.wrappedValue
+        let failure = failure.worded(by: call.service.errorMessages)
         let (error, retry) = try await call.service.adapt(failure, in: context) { [proxy, id = call.id] in
             proxy.loads.setSentAgain(id)
         }
@@ -157,7 +159,7 @@ final class LoadRecovery<Value: Sendable> {
     private func decision(about error: APIError, _ policy: RetryPolicy) async throws(APIError) -> Bool? {
         guard let decide = policy.decide, retryCount < policy.maxRetries, error.type != .cancelled else { return nil }
         let decision = await EnvironmentScope.$current.withValue(call.service.environment) {
-            await decide(error, retryCount + 1)
+            await decide(error.worded(by: call.service.errorMessages), retryCount + 1)
         }
         guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
         return decision

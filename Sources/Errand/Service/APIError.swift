@@ -80,7 +80,8 @@ extension APIError {
     ///
     /// - Parameters:
     ///   - type: The type of the failure.
-    ///   - message: The text for the user; the service's text for the error by default.
+    ///   - message: The text for the user; by default, the service's text for the error. An error with the `code` of its
+    ///     `response` keeps the server's message.
     ///   - reason: An explanation for the developer; must not contain secrets.
     ///   - code: The server's business code; none by default.
     ///   - response: The response; none by default. An error without a response that a ``ResponseSerializer`` throws receives the
@@ -121,13 +122,16 @@ extension APIError {
             for: type,
             status: status,
             code: code,
-            server: details.serverMessage,
+            server: details.serverMessage ?? repeatedMessage,
             standard: details.message
         )
         if let text = messages.localize?(error) { error.details.message = text }
         error.details.isWorded = true
         return error
     }
+
+    /// The server's text, for an error that an app has made of one that the server has reported.
+    private var repeatedMessage: String? { code != nil && code == response?.serverCode ? response?.serverMessage : nil }
 
     func withResponse(ifMissing response: APIResponse) -> APIError {
         with { $0.response = $0.response ?? response }

@@ -10,7 +10,7 @@ import Foundation
 /// `responseTooLarge`, `server` and `storage` are retried only if ``decide`` returns true.
 public struct RetryPolicy: Sendable {
     /// The maximum number of retries of a load; 2 by default.
-    public var maxRetries = 2
+    public var maxRetries: Int
     /// The statuses after which a load is sent again; 408, 429, 500, 502, 503 and 504 by default.
     ///
     /// On Linux, this also applies to the status with which a proxy server refuses a tunnel (`CONNECT`): after 407, for example,
@@ -35,7 +35,8 @@ public struct RetryPolicy: Sendable {
     /// `nil` to leave the decision to ``statuses`` and the other rules of this policy. ``maxRetries`` and ``budget`` still apply.
     ///
     /// Called on any thread with the number of the retry, starting at 1, after ``Adapters/failure``, for each failure for which
-    /// ``maxRetries`` allows a retry. Not called for a cancellation, nor for a login that cannot be renewed. The load has no
+    /// ``maxRetries`` allows a retry. The ``APIError/message`` is the final text: the server's, or that of
+    /// ``APIService/errorMessages``. Not called for a cancellation, nor for a login that cannot be renewed. The load has no
     /// place in the queue during the call.
     public var decide: (@Sendable (_ error: APIError, _ retry: Int) async -> Bool?)?
     /// Whether a load of any method, also `POST`, is sent again after 429 or 503 with `Retry-After`; true by default.
@@ -59,15 +60,11 @@ public struct RetryPolicy: Sendable {
     /// The longest wait for a network, after which the load fails with `noNetwork`; 60 s by default.
     public var connectivityTimeout: Duration = .seconds(60)
 
-    /// Creates the default policy.
-    public init() {}
+    /// Creates the default policy, with another maximum of retries if given.
+    public init(maxRetries: Int = 2) { self.maxRetries = maxRetries }
 
     /// A policy that never sends a load again.
-    public static let never: RetryPolicy = {
-        var policy = RetryPolicy()
-        policy.maxRetries = 0
-        return policy
-    }()
+    public static let never = RetryPolicy(maxRetries: 0)
 }
 
 extension RetryPolicy {

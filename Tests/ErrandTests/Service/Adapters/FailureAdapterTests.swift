@@ -54,6 +54,26 @@ struct FailureAdapterTests {
         #expect(seen.all == ["1 http GET", "1 transport GET", "1 decoding GET", "1 storage -"])
     }
 
+    @Test func `Adapters and retry decisions see the text of the ending, which another error with its code keeps`()
+        async
+    {
+        let texts = Lock<[String]>([])
+        let adapter = Adapter<APIError> { error, _ in
+            texts.withLock { [error] in $0.append(error.message) }
+            error = APIError(.server, code: error.code, response: error.response)
+        }
+        let transport = ScriptedTransport { _ in .json(#"{"errcode":"E7","msg":"by server"}"#) }
+        let proxy = proxy(transport, [adapter]) {
+            $0.retryPolicy = RetryPolicy(maxRetries: 1)
+            $0.retryPolicy.decide = { error, _ in
+                texts.withLock { $0.append(error.message) }
+                return false
+            }
+        }
+        #expect(await failure(proxy)?.message == "by server")
+        #expect(texts.withLock(\.self) == ["by server", "by server"])
+    }
+
     @Test func `A success and a cancelled load are not seen`() async throws {
         let silent = proxy(ScriptedTransport { _ in .json(goodsJSON([])) }, [seen.adapter])
         _ = try await APIRequest<[Goods]>("/goods", proxy: silent).value()
