@@ -13,8 +13,9 @@ import Observation
 /// While the app does not take elements, at most 256 KiB of the response are kept and the server has to wait; the request's
 /// `timeout` does not run then. A comment or an empty line of the server restarts the timeout.
 ///
-/// Before the response begins, relogin and retries are those of any load. Once it has begun, the load is not sent again, because
-/// elements would repeat; an event stream connects again, see ``StreamStrategy/reconnects``.
+/// Before the response begins, relogin and retries are those of any load, also if the server sends JSON with a failure in the
+/// ``Envelope`` in the place of an event stream. Once it has begun, the load is not sent again, because elements would repeat;
+/// an event stream connects again, see ``StreamStrategy/reconnects``.
 ///
 /// Adapters of responses and data do not see the body of a stream. A load shares no exchange.
 @MainActor open class StreamAPIRequest<Element: Sendable>: BaseAPIRequest {
@@ -46,8 +47,8 @@ import Observation
     /// The number of elements that ``elements`` keeps; 1,000 by default.
     open var maxElements: Int { 1_000 }
 
-    /// Decodes nothing.
-    public var responseSerializer: ResponseSerializer<Void> { .constant(()) }
+    /// Decodes nothing, but for JSON in the place of an event stream, whose envelope may contain a failure.
+    public var responseSerializer: ResponseSerializer<Void> { strategy?.kind == .events ? .eventStream : .constant(()) }
 
     override func makeStream(of id: RequestID, _ method: HTTPMethod, for service: APIService) throws(APIError)
         -> (any StreamHandler)?

@@ -13,6 +13,7 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
 
     private let strategy: StreamStrategy<Element>
     private let mayReconnect: Bool
+    private let readsFailures: Bool
     /// Returns when the elements are received.
     private let deliver: @Sendable ([Element]) async -> Void
     private var reader: any StreamReader<Element>
@@ -26,6 +27,7 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
     ) {
         (self.strategy, self.deliver) = (strategy, deliver)
         mayReconnect = strategy.kind == .events && strategy.reconnects && method == .get
+        readsFailures = service.envelope != nil || service.failureReader != nil
         reader = strategy.makeReader(service, strategy.elementBytes)
     }
 
@@ -45,7 +47,9 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
             if status == 204 { connection.withLock { $0.hasEnded = true } }
             return false
         }
-        if strategy.kind == .events, status != 200 || !headers.isEventStream {
+        if strategy.kind == .events, status != 200 || headers.mediaType != "text/event-stream" {
+            // It may be a failure in an envelope, such as an expired login, which is read like that of any load.
+            if status == 200, readsFailures, headers.isJSON { return false }
             connection.withLock { $0.hasEnded = true }
             let reason = status == 200 ? "it is no text/event-stream" : "its status is \(status), not 200"
             throw TransportError(.badResponse, "the response is no event stream: \(reason)")
@@ -110,9 +114,11 @@ extension APIError {
 }
 
 extension HTTPHeaders {
-    /// By the type alone; parameters do not matter.
-    fileprivate var isEventStream: Bool {
+    /// In lower case and without parameters.
+    fileprivate var mediaType: String? {
         let type = self["Content-Type"]?.split(separator: ";", omittingEmptySubsequences: false).first
-        return type?.trimmingCharacters(in: .whitespaces).lowercased() == "text/event-stream"
+        return type?.trimmingCharacters(in: .whitespaces).lowercased()
     }
+
+    fileprivate var isJSON: Bool { mediaType == "application/json" || mediaType?.hasSuffix("+json") == true }
 }

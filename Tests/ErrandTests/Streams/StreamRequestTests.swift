@@ -583,6 +583,27 @@ struct StreamRequestTests {
         #expect(transport.requests.count == statuses.count)
     }
 
+    @Test(.fault(122)) func `A failure in an envelope is read in the place of an event stream`() async {
+        let account = Account()
+        let responses = Lock([
+            LoginExpiryFormat.code.response, .json(#"{"errcode":"E7","msg":"closed"}"#), .json(#"{"errcode":200}"#),
+        ])
+        transport.on(.get, "/events") { _ in responses.withLock { $0.removeFirst() } }
+        let service = APIService.sample { $0.reloginHandler = account }
+        let request = EventStream(
+            delegate: screen,
+            proxy: APIProxy(service: service, transport: transport, clock: clock)
+        )
+        request.loadData()
+        #expect(await screen.screen.ending() == .failure(.server))
+        #expect(account.logins == 1)
+        #expect(request.error?.code == "E7" && request.error?.message == "closed")
+        request.loadData()
+        #expect(await screen.screen.ending() == .failure(.decoding))
+        #expect(request.error?.reason == "the response is no event stream: it is JSON")
+        #expect(request.elements.isEmpty && responses.withLock(\.isEmpty))
+    }
+
     @Test(.fault(122)) func `An expired login is renewed before the stream, and is proven when it begins`() async throws
     {
         let account = Account()
