@@ -32,7 +32,6 @@ public import Foundation
 /// ```swift
 /// let jar = CookieJar(file: CookieJar.defaultFile(named: "shop"))
 /// jar.store(setCookie: "sid=31d4; Path=/; Secure", from: url)
-/// request.headers["Cookie"] = jar.header(for: url)
 /// ```
 public final class CookieJar: Sendable {
     /// The result of storing a `Set-Cookie`.
@@ -129,6 +128,17 @@ public final class CookieJar: Sendable {
 
     /// All cookies, oldest first, including expired cookies that have not been removed yet.
     public var cookies: [Cookie] { state.withLock(\.store.cookies) }
+
+    /// Stores a cookie as if a response from `url` had set it, for example one of a sign-in in a web view.
+    ///
+    /// - Parameters:
+    ///   - setCookie: The value of a `Set-Cookie` header line (RFC 6265bis), such as `sid=31d4; Path=/; Secure`.
+    ///   - url: What a browser would have loaded; it decides whether the domain and `Secure` are allowed.
+    /// - Returns: Whether the jar has accepted the line; one that has expired removes the cookie.
+    @discardableResult
+    public func store(setCookie: String, from url: URL) -> Bool {
+        if case .refused = store(setCookie: setCookie, from: url, generation: nil) { false } else { true }
+    }
 
     /// Stores the cookie unless the jar was cleared since `generation`.
     @discardableResult

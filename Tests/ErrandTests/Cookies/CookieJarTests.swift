@@ -39,6 +39,7 @@ struct CookieJarTests {
     )
     func refuses(_ line: String, _ refusal: CookieRefusal) {
         #expect(jar.store(setCookie: line, from: Self.shop) == .refused(refusal))
+        #expect(jar.store(setCookie: line, from: Self.shop) == false)
         #expect(jar.cookies.isEmpty)
     }
 
@@ -50,7 +51,7 @@ struct CookieJarTests {
         ]
     )
     func stores(_ line: String) {
-        jar.store(setCookie: line, from: Self.shop)
+        #expect(jar.store(setCookie: line, from: Self.shop) == true)
         #expect(jar.cookies.count == 1)
     }
 
@@ -133,7 +134,7 @@ struct CookieJarTests {
         let pair = "a=" + String(repeating: "v", count: size - 1)
         let path = "/" + String(repeating: "p", count: size - 1)
         if what == "n" {
-            let outcome = jar.store(setCookie: pair, from: Self.shop)
+            let outcome: CookieJar.Outcome = jar.store(setCookie: pair, from: Self.shop)
             #expect((outcome == .refused(.tooLong)) == !isTaken)
         } else {
             jar.store(setCookie: "a=1; Path=\(path)", from: Self.shop)
@@ -157,7 +158,7 @@ struct CookieJarTests {
     @Test("A cookie does not have a longer path from its URL than from an attribute", arguments: [1_024, 1_025])
     func refusesLongDefaultPath(length: Int) throws {
         let path = "/" + String(repeating: "p", count: length - 1)
-        let outcome = jar.store(setCookie: "a=1", from: URL("http://shop.test\(path)/x"))
+        let outcome: CookieJar.Outcome = jar.store(setCookie: "a=1", from: URL("http://shop.test\(path)/x"))
         #expect((outcome == .refused(.tooLong)) == (length > 1_024))
     }
 
