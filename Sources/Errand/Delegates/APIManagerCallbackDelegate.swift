@@ -13,6 +13,8 @@
     func managerCallAPIDidFail(_ request: BaseAPIRequest, with error: APIError)
 
     /// A load was cancelled. Does nothing by default.
+    ///
+    /// If a newer load has cancelled it, that one is running, so ``BaseAPIRequest/isLoading`` is true.
     func managerCallAPIDidCancel(_ request: BaseAPIRequest)
 
     /// Bytes of an upload or a download have been transferred.

@@ -1,6 +1,7 @@
 /// Accepts or refuses the parameters and responses of a request.
 ///
-/// Not retained.
+/// Not retained. A method with another signature, such as `throws` instead of `throws(APIError)`, compiles and is never called,
+/// because both methods have defaults.
 @MainActor public protocol APIManagerValidator: AnyObject {
     /// Returns whether these parameters may be sent.
     ///
@@ -14,7 +15,7 @@
     /// Returns whether this decoded response is valid.
     ///
     /// Called once for each response, on the main actor, before ``APIManager/reformData(_:)``. Return false to fail the load with
-    /// `invalidResponse`. Returns true by default.
+    /// `invalidResponse`; a stored response of ``CachePolicy/first`` is not shown instead. Returns true by default.
     ///
     /// - Parameters:
     ///   - request: The request.

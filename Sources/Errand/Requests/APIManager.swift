@@ -21,9 +21,11 @@
 
     /// Returns the response to store and deliver, changed if necessary; returns the decoded response unchanged by default.
     ///
-    /// Called once for each accepted response, on the main actor, before the response is stored and delivered. If this method
-    /// edits a ``PageAPIRequest`` and so makes the page out of date, the same load requests the page again, and this method is
-    /// called for the new response as well.
+    /// Called once for each accepted response, on the main actor, before the response is stored and delivered, and for a stored
+    /// response that ``CachePolicy/first`` shows. If this method edits a ``PageAPIRequest`` and so makes the page out of date,
+    /// the same load requests the page again, and this method is called for the new response as well.
+    ///
+    /// For a value of another type, use ``ResponseSerializer/map(_:)``: a method with another type is never called.
     func reformData(_ response: Response) -> Response
 }
 

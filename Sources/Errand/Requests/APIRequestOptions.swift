@@ -12,7 +12,7 @@ public struct APIRequestOptions: Sendable {
     public var deadline: Duration?
     /// The priority in the queue of requests; `normal` by default.
     public var priority: RequestPriority
-    /// When a failed load is sent again; `nil`, the default, is the service's policy.
+    /// When a failed load is sent again; replaces the service's policy as a whole, and `nil`, the default, is that policy.
     public var retryPolicy: RetryPolicy?
     /// Whether a `GET` or `HEAD` shares its exchange with an identical request that is queued or running; false by default.
     ///

@@ -61,6 +61,7 @@ public import Observation
     /// The latest progress of the newest active load; `nil` from the beginning of a load until its first report.
     ///
     /// A load reports progress if ``APIRequestOptions/reportsProgress`` is true, or if its caller passes a progress closure.
+    /// After an upload, this is the progress of its response; see ``TransferProgress/direction``.
     public internal(set) var progress: TransferProgress?
     /// The current activity of the newest load, if the load is active and ``APIRequestOptions/reportsActivity`` is true;
     /// otherwise `nil`.
@@ -112,6 +113,8 @@ public import Observation
     /// load.
     open var service: APIService? { nil }
     /// The headers of this request, which replace headers of the service with the same name; none by default.
+    ///
+    /// A name with `nil` adds no line and so keeps the service's; an adapter in ``APIRequestOptions/adapters`` can remove it.
     open var headers: HTTPHeaders { [:] }
     /// The longest time without a byte sent or received; `nil`, the default, is the service's timeout.
     open var timeout: Duration? { nil }

@@ -18,7 +18,7 @@ struct CodeBlockTests {
             "Sources/Errand/Errand.docc/Services.md", "Sources/Errand/Errand.docc/OnTheWay.md",
             "Sources/Errand/Errand.docc/Parameters.md", "Sources/Errand/Errand.docc/WatchingTheWire.md",
             "Sources/Errand/Errand.docc/Caching.md", "Sources/Errand/Errand.docc/Images.md",
-            "Sources/Errand/Errand.docc/Streams.md",
+            "Sources/Errand/Errand.docc/Streams.md", "Sources/Errand/Errand.docc/Downloads.md",
         ],
         TypeChecker.Isolation.allCases
     )

@@ -40,8 +40,9 @@ public struct Adapters: Sendable {
     /// Receive each failure, with or without a response; may replace it, or throw ``AdapterRetry`` to have the load sent again.
     ///
     /// Called when an attempt has failed, also if its login could not be renewed, before ``RetryPolicy`` handles the resulting
-    /// failure. An error that an adapter throws replaces the failure for the following adapters. A second ``AdapterRetry`` in the
-    /// same load is ignored, so that the failure ends the load.
+    /// failure. Its ``APIError/message`` is the final text: the server's, or that of ``APIService/errorMessages``. An error
+    /// that an adapter throws replaces the failure for the following adapters. A second ``AdapterRetry`` in the same load is
+    /// ignored, so that the failure ends the load.
     ///
     /// Not called for a load that is cancelled, fails before its turn, exceeds its deadline, or has its response refused by a
     /// validator; nor for a failure that a relogin repairs. Not called for the status of ``APIProxy/send(_:to:progress:)``, where
