@@ -44,7 +44,7 @@ extension StoredResponse {
         }
         guard var range = headers["Content-Range"].flatMap(StoredRange.init(contentRange:)) else { return nil }
         // The server may have sent less than it has said.
-        range.last = min(range.last, range.first + bodyLength - 1)
+        range.last = range.first + min(range.last - range.first, bodyLength - 1)
         return range
     }
 

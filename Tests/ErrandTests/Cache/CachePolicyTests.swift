@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Errand
@@ -308,6 +309,14 @@ struct CachePolicyTests {
     }
 
     // MARK: Ranges
+
+    @Test(.startsPrograms) func `A part at the end of the longest representation is stored as it is`() async {
+        await #expect(processExitsWith: .success) {
+            let range = "bytes 9223372036854775800-9223372036854775805/9223372036854775807"
+            let part = try CachePolicyTests().stored(["Content-Range": range], status: 206)
+            #expect(part.storedRange?.contentRange == range)
+        }
+    }
 
     @Test func `A range is that of RFC 9110, or none`() {
         let expected: [(String, String?)] = [
