@@ -104,9 +104,8 @@ struct StoredResponse: Sendable {
             guard isSame else { return nil }
         }
         var updated = self
-        let kept: Set = ["content-length", "content-encoding", "content-range", "content-type"]
-        let new = HTTPHeaders(lines.storable.filter { !kept.contains($0.name.lowercased()) })
-        updated.headers = headers.merging(new)
+        let new = lines.storable.without(["Content-Length", "Content-Encoding", "Content-Range", "Content-Type"])
+        updated.headers = HTTPHeaders(Array(headers.without(new.map(\.name))) + new)
         // The age is that of the new message.
         if new["Age"] == nil { updated.headers.remove("Age") }
         if lines["Date"] == nil { updated.headers.remove("Date") }
@@ -142,7 +141,13 @@ extension HTTPHeaders {
     var storable: HTTPHeaders {
         let named = listElements(of: "Connection").map { String(decoding: $0, as: UTF8.self) }
         let excluded = Self.ofConnection + named + (CacheControl(self).names(in: "no-cache") ?? [])
-        return HTTPHeaders(filter { field in !excluded.contains(where: field.isNamed) })
+        return without(excluded)
+    }
+
+    /// In linear time, because a server may send thousands of names and lines.
+    fileprivate func without(_ names: [String]) -> HTTPHeaders {
+        let names = Set(names.map { $0.lowercased() })
+        return HTTPHeaders(filter { !names.contains($0.name.lowercased()) })
     }
 
     private static let ofConnection = [

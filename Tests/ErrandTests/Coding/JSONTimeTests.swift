@@ -138,23 +138,6 @@ struct JSONTimeTests {
             #expect(response.value[0]?[0]?[0]?.int == 1)
         }
     }
-
-    /// The least CPU time of this thread that `work` takes.
-    private func cpuTime(_ work: () throws -> Any) throws -> Double {
-        try (0..<3).map { _ in
-            let start = clock()
-            let result = try work()
-            let time = clock() - start
-            withExtendedLifetime(result) {}
-            return time
-        }.min() ?? 0
-    }
-
-    private func clock() -> Double {
-        var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-    }
 }
 
 private let mainKey = DispatchSpecificKey<Bool>()

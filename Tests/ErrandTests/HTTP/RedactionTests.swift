@@ -156,13 +156,6 @@ struct RedactionTests {
         return threadTime() - start
     }
 
-    /// Seconds of the processor's time that the thread has used.
-    private func threadTime() -> Double {
-        var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-    }
-
     @Test(arguments: [
         ("X-Request-ID", true), ("X-XSS-Protection", true), ("x-amz-content-sha256", true), ("DNT", true),
         ("ETag", true),
