@@ -77,6 +77,8 @@ struct CacheFile {
     let stored: StoredResponse
     let key: [UInt8]
     let body: Body
+    /// Whether it was looked for; otherwise its body was not read.
+    private(set) var isWanted = true
 
     init(_ stored: StoredResponse, key: CacheKey, body: Body) {
         (self.stored, self.key, self.body) = (stored, key.bytes, body)
@@ -144,7 +146,11 @@ struct CacheFile {
     // MARK: Reading
 
     /// `nil` unless the file is whole, and of this version; `key` may have its URL.
-    init?(_ bytes: UnsafeRawBufferPointer, for expected: CacheKey? = nil) {
+    init?(
+        _ bytes: UnsafeRawBufferPointer,
+        for expected: CacheKey? = nil,
+        where isWanted: (StoredResponse) -> Bool = { _ in true }
+    ) {
         var file = Reader(bytes)
         guard file.take(8).map({ Array($0) == Self.magic }) == true, let checksum = file.number(),
             let head = file.part(),
@@ -168,6 +174,11 @@ struct CacheFile {
             isAdapted: status & 1 == 1,
             bodyLength: Int64(clamping: length)
         )
+        self.isWanted = isWanted(stored)
+        guard self.isWanted else {
+            body = .bytes(Data())
+            return
+        }
         guard name.isEmpty else {
             body = .file(name: name, length: Int64(clamping: length), checksum: sum)
             return

@@ -19,6 +19,10 @@ struct CacheFileGroup {
         }
     }
 
+    static func removeLeastRecentlyUsed(in folder: String, keeping count: Int) {
+        for group in all(in: folder).sorted(by: { $0.lastUse < $1.lastUse }).dropLast(count) { group.remove() }
+    }
+
     /// Removes what killed processes have left as well.
     static func all(in folder: String) -> [CacheFileGroup] {
         guard let descriptor = try? FileDescriptor(opening: folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW) else {

@@ -46,19 +46,20 @@ final class CacheFolder: Sendable {
 
     // MARK: Reading
 
-    /// Returns what is stored under a key, newest first.
+    /// Returns what is wanted of what is stored under a key, newest first; no other body is read.
     ///
     /// The key names the file of a response, or the folder of those that vary.
-    func entries(_ key: CacheKey) -> [CacheEntry] {
+    func entries(_ key: CacheKey, where isWanted: (StoredResponse) -> Bool = { _ in true }) -> [CacheEntry] {
         guard !hasEnded.load(ordering: .acquiring) else { return [] }
         let name = key.name
-        switch file(name, for: key) {
+        switch file(name, for: key, where: isWanted) {
         case .none: return []
         case .file(let file): return [entry(file, name, key)].compactMap(\.self)
         case .variants(let names):
             let entries = names.compactMap { variant -> CacheEntry? in
-                guard case .file(let file) = self.file("\(name)/\(variant)", for: key) else { return nil }
-                return entry(file, "\(name)/\(variant)", key)
+                let name = "\(name)/\(variant)"
+                guard case .file(let file) = self.file(name, for: key, where: isWanted) else { return nil }
+                return entry(file, name, key)
             }
             return entries.sorted { $0.stored.responseDate > $1.stored.responseDate }
         }
@@ -96,10 +97,14 @@ final class CacheFolder: Sendable {
         case variants([String])
     }
 
-    /// What cannot be read is removed and reported.
-    private func file(_ name: String, for key: CacheKey? = nil) -> Found {
+    /// What cannot be read is removed and reported; of what is not wanted, that is only the head.
+    private func file(
+        _ name: String,
+        for key: CacheKey? = nil,
+        where isWanted: (StoredResponse) -> Bool = { _ in true }
+    ) -> Found {
         do throws(SystemError) {
-            if let found = try read(name, for: key) { return found }
+            if let found = try read(name, for: key, where: isWanted) { return found }
             didFind(name, reason: "it is damaged, or of another version")
         } catch {
             let isAbsent = error.number == ENOENT || error.number == ENOTDIR
@@ -109,7 +114,11 @@ final class CacheFolder: Sendable {
     }
 
     /// Changes nothing; `nil` for what is no whole file of this version.
-    private func read(_ name: String, for key: CacheKey? = nil) throws(SystemError) -> Found? {
+    private func read(
+        _ name: String,
+        for key: CacheKey? = nil,
+        where isWanted: (StoredResponse) -> Bool = { _ in true }
+    ) throws(SystemError) -> Found? {
         let descriptor = try FileDescriptor(opening: name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, in: folder)
         // Longer than nearly all of them: to ask for the length would be one more call.
         var bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 << 10, alignment: 16)
@@ -126,7 +135,8 @@ final class CacheFolder: Sendable {
             bytes = .allocate(byteCount: size, alignment: 16)
             count = try descriptor.fill(bytes, at: 0)
         }
-        return CacheFile(UnsafeRawBufferPointer(rebasing: bytes[..<count]), for: key).map(Found.file)
+        let file = CacheFile(UnsafeRawBufferPointer(rebasing: bytes[..<count]), for: key, where: isWanted)
+        return file.map { $0.isWanted ? .file($0) : .none }
     }
 
     /// The file of a response's body, if it has one; nothing is reported, so that no code of the app is called.
@@ -162,6 +172,8 @@ final class CacheFolder: Sendable {
 
     static let bodyMark: Character = "~"
     static let temporary = "tmp-"
+    /// Of one key: each lookup reads the heads of all of them.
+    private static let maxVariants = 32
 
     /// Replaces what is stored for the same key and selection; returns the number of bytes.
     func store(_ stored: StoredResponse, _ content: CacheContent, _ key: CacheKey) throws(SystemError) -> Int64 {
@@ -189,6 +201,9 @@ final class CacheFolder: Sendable {
         }
         // Another process may have been the last one.
         if let own = new.bodyName, bodyName(of: name) != own { removeBody(of: new) }
+        if name != key.name {
+            CacheFileGroup.removeLeastRecentlyUsed(in: "\(path)/\(key.name)", keeping: Self.maxVariants)
+        }
         return size
     }
 

@@ -103,10 +103,7 @@ extension CachePolicy {
         at date: Date,
         usesHeuristics: Bool = false
     ) -> CacheDecision {
-        let index = stored.firstIndex { stored in
-            stored.selection.matches(request, language: stored.headers["Content-Language"])
-                && (isRule || stored.answers(request))
-        }
+        let index = stored.firstIndex { $0.matches(request) && (isRule || $0.answers(request)) }
         guard let index else {
             if self == .onlyIfCached || CacheControl(request.headers).contains("only-if-cached") { return .fail }
             return .send(stored.isEmpty ? .absent : .varies)

@@ -46,6 +46,11 @@ struct StoredResponse: Sendable {
 
     var isSuccess: Bool { (200..<300).contains(status) }
 
+    /// Whether it does not vary by a line in which the request differs.
+    func matches(_ request: HTTPRequest) -> Bool {
+        selection.matches(request, language: headers["Content-Language"])
+    }
+
     // MARK: Age and freshness
 
     /// RFC 9111 section 4.2.3; `nil` when the clock shows an earlier date than that of the response, so that it is not known.

@@ -47,6 +47,8 @@ final class CacheStage {
     /// Whether what was used is to be validated by another load.
     private(set) var isStale = false
     private var isBypassed = false
+    /// Whether the last lookup has passed over responses to requests with other lines.
+    private var hasOthers = false
     /// Made for the lookup, and sent if the load had not to wait.
     var prepared: Prepared?
     /// Whether it has made the last response itself.
@@ -94,7 +96,7 @@ final class CacheStage {
         case .send(let miss, let validatedIndex, let errorIndex, let offlineIndex):
             (orOnError, orOffline) = (errorIndex.map { entries[$0] }, offlineIndex.map { entries[$0] })
             guard let validatedIndex, let conditions = entries[validatedIndex].stored.conditions else {
-                return .send(request, miss)
+                return .send(request, miss == .absent && hasOthers && !isBypassed ? .varies : miss)
             }
             validated = entries[validatedIndex]
             return .send(request.validating(conditions), miss)
@@ -110,19 +112,26 @@ final class CacheStage {
     /// `nil` for a request that the cache has nothing to do with.
     private func entries(for request: HTTPRequest) throws(APIError) -> [CacheEntry]? {
         guard use.policy != .none else { return nil }
+        hasOthers = false
+        func isWanted(_ stored: StoredResponse) -> Bool {
+            let isWanted = stored.matches(request)
+            hasOthers = hasOthers || !isWanted
+            return isWanted
+        }
         guard !use.policy.isRule else {
             guard let key = CacheKey(request, by: use.policy) else {
                 let reason = "the cachePolicy needs a body that is in memory, without parts, and no longer than 1 MiB"
                 throw APIError(.invalidRequest, reason: reason)
             }
             self.key = key
-            return folder?.entries(key)
+            return folder?.entries(key, where: isWanted)
         }
         key = CacheKey(request.url)
         guard [.get, .head].contains(request.method) else { return nil }
         guard let folder else { return nil }
-        let whole = folder.entries(CacheKey(request.url))
-        return request.headers["Range"] == nil ? whole : whole + folder.entries(CacheKey(request.url, part: true))
+        let whole = folder.entries(CacheKey(request.url), where: isWanted)
+        guard request.headers["Range"] != nil else { return whole }
+        return whole + folder.entries(CacheKey(request.url, part: true), where: isWanted)
     }
 
     private func withCookies(_ request: HTTPRequest) -> HTTPRequest {
@@ -281,8 +290,8 @@ final class CacheStage {
     /// RFC 9111 section 4.3.5.
     private func update(_ request: HTTPRequest, _ response: APIResponse, _ date: Date) {
         guard response.status == 200, let folder else { return }
-        for entry in folder.entries(CacheKey(request.url))
-        where entry.stored.selection.matches(keyRequest ?? request, language: nil) {
+        let keyRequest = keyRequest ?? request
+        for entry in folder.entries(CacheKey(request.url), where: { $0.selection.matches(keyRequest, language: nil) }) {
             let updated = entry.stored.updated(by: response.headers, requestDate: requestDate, responseDate: date)
             if let updated, entry.stored.isSameRepresentation(as: response.headers) {
                 use.cache.update(entry, to: updated, in: folder)

@@ -59,6 +59,50 @@ struct CacheFolderTests {
         #expect(try names().isEmpty)
     }
 
+    @Test(arguments: [100, long]) func `Of one key, the 32 variants are kept that were used last`(_ size: Int) throws {
+        let folder = try CacheFolder(in: temporary)
+        let session = temporary.url.appending(path: "session")
+        let samples = try (0..<40).map { try sample("\($0)", size: size, color: "\($0)") }
+        var known: Set<String> = []
+        for (number, sample) in samples.enumerated() {
+            try sample.store(in: folder)
+            for name in try names() where known.insert(name).inserted {
+                try session.appending(path: name).setModificationTime(1_000_000 + number)
+            }
+            if number == 20 {
+                let first = folder.entries(sample.key).first { $0.stored.selection == samples[0].stored.selection }
+                folder.didUse(try #require(first))
+            }
+        }
+        let kept = Set(folder.entries(samples[0].key).compactMap { $0.stored.selection.lines.first?.value })
+        #expect(kept == Set((9..<40).map(String.init) + ["0"]))
+        #expect(try names().count == 1 + 32 * (size > CacheFile.longestInlineBody ? 2 : 1))
+    }
+
+    @MainActor @Test(arguments: [100, 70_000])
+    func `A lookup reads no body of a variant that another request has`(_ size: Int) async throws {
+        let scene = try CacheFolderScene()
+        let path = "0?size=\(size)&vary"
+        try await scene.store("old", path, color: "blue")
+        for name in try scene.files {
+            let file = try scene.sessionFolder.appending(path: name)
+            // A lookup that reads its body reports it, and removes it.
+            if name.contains("~") {
+                try FileManager.default.removeItem(at: file)
+            } else if size < CacheFile.longestInlineBody {
+                let bytes = try Data(contentsOf: file)
+                try (bytes.dropLast() + [bytes[bytes.endIndex - 1] ^ 1]).write(to: file)
+            }
+        }
+        let rest = try scene.files
+        #expect(try await scene.client().load(path, color: "red").source == .network)
+        #expect(try await scene.client().load(path, color: "red").source == .cache)
+        #expect(try scene.files.filter(rest.contains) == rest)
+        #expect(scene.kinds == [])
+        #expect(try await scene.client().load(path, color: "blue").source == .network)
+        #expect(try await scene.client().load(path, color: "blue").source == .cache)
+    }
+
     @Test(.fault(108)) func `A body that is being read while it is evicted or replaced is whole`() throws {
         let folder = try CacheFolder(in: temporary)
         let (old, new) = (try sample("a", size: 1 << 20), try sample("b", size: 1 << 20))
