@@ -130,9 +130,7 @@ struct FileVersion: Equatable {
 extension stat {
     var modified: CookieTimestamp {
         let time = modificationTime
-        // A file system may have any 64-bit time.
-        let seconds = max(-1 << 40, min(Int64(time.tv_sec), 1 << 40))
-        return CookieTimestamp(microseconds: seconds * 1_000_000 + Int64(time.tv_nsec) / 1_000)
+        return CookieTimestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000)
     }
 }
 

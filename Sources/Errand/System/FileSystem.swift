@@ -12,12 +12,16 @@ enum FileSystem {
 }
 
 extension stat {
+    /// Limited to what is a number of nanoseconds in 64 bits as well, because a file system may have any 64-bit time.
     var modificationTime: timespec {
         #if canImport(Darwin)
-        return st_mtimespec
+        var time = st_mtimespec
         #else
-        return st_mtim
+        var time = st_mtim
         #endif
+        let limit = Int64.max / 1_000_000_000 - 1
+        time.tv_sec = .init(clamping: max(-limit, min(Int64(time.tv_sec), limit)))
+        return time
     }
 }
 

@@ -255,6 +255,24 @@ struct CacheFolderCapacityTests {
         #expect(try scene.files.allSatisfy { !$0.hasPrefix(CacheKey(CacheFolderClient.url("4?size=200001")).name) })
     }
 
+    @Test(.startsPrograms) func `A file with a date far from the present is evicted like any other`() async {
+        await #expect(processExitsWith: .success) {
+            let folder = try TemporaryFolder()
+            for (number, time) in [Int.min, 1, 1_700_000_000, .max].enumerated() {
+                for name in ["\(number)", "\(CacheFolder.temporary)\(number)"] {
+                    let file = folder.url.appending(path: name)
+                    try Data(count: 1_000).write(to: file)
+                    try file.setModificationTime(time)
+                }
+            }
+            for count in (0..<4).reversed() {
+                CacheFileGroup.removeLeastRecentlyUsed(in: [folder.url.path], beyond: 1_000 * Int64(count) + 500)
+                let names = try FileManager.default.contentsOfDirectory(atPath: folder.url.path)
+                #expect(names.sorted() == (4 - count..<4).map(String.init))
+            }
+        }
+    }
+
     /// An app that stores little in each of its processes.
     @Test(.fault(108)) func `Many short lives of a cache keep its capacity`() async throws {
         for number in 0..<40 {
