@@ -23,7 +23,7 @@ struct FileDescriptor: ~Copyable {
 
     /// The names in an open folder, without `.` and `..`.
     func names() throws(SystemError) -> [String] {
-        let copy = dup(number)
+        let copy = try Self.retrying("fcntl") { fcntl(number, F_DUPFD_CLOEXEC, 0) }
         guard let stream = fdopendir(copy) else {
             defer { close(copy) }
             throw .last("fdopendir")

@@ -51,6 +51,7 @@ public var O_CLOEXEC: Int32 { 0x100_0000 }
 public var F_SETFD: Int32 { 2 }
 public var F_GETFL: Int32 { 3 }
 public var F_SETFL: Int32 { 4 }
+public var F_DUPFD_CLOEXEC: Int32 { 67 }
 public var F_SETNOSIGPIPE: Int32 { 73 }
 public var F_GETNOSIGPIPE: Int32 { 74 }
 public var FD_CLOEXEC: Int32 { 1 }

@@ -18,7 +18,6 @@
     _: UnsafePointer<timespec>!,
     _: Int32
 ) -> Int32 { fatalError() }
-@discardableResult public func dup(_: Int32) -> Int32 { fatalError() }
 @discardableResult public func kill(_: pid_t, _: Int32) -> Int32 { fatalError() }
 public func fdopendir(_: Int32) -> UnsafeMutablePointer<DIR>! { fatalError() }
 @discardableResult public func closedir(_: UnsafeMutablePointer<DIR>!) -> Int32 { fatalError() }

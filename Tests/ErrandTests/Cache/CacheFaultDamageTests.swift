@@ -235,13 +235,20 @@ struct CacheFaultDamageTests {
         #if os(Linux)
         await #expect(processExitsWith: .success) {
             let temporary = try TemporaryFolder()
-            let folder = try CacheFolder(in: temporary) { _ in }
-            let sample = try CacheFolderSample(URL("http://shop.test/a"), body: Data(repeating: 1, count: 70_000))
-            try sample.store(in: folder)
-            for free: CInt in [0, 1] {
-                try CacheDescriptorLimit.withFree(free) { _ = folder.entries(sample.key) }
+            let errors = CacheErrorRecorder()
+            let folder = try CacheFolder(in: temporary, report: errors.record)
+            let samples = try [nil, "Accept"].map { name in
+                let url = URL("http://shop.test/\(name ?? "a")")
+                return try CacheFolderSample(url, headers: ["Vary": name], body: Data(repeating: 1, count: 70_000))
             }
-            #expect(folder.bodies(sample.key) == [sample.body])
+            for sample in samples {
+                try sample.store(in: folder)
+                for free: CInt in 0...2 {
+                    try CacheDescriptorLimit.withFree(free) { _ = folder.entries(sample.key) }
+                }
+                #expect(folder.bodies(sample.key) == [sample.body])
+            }
+            #expect(errors.kinds == [])
         }
         #endif
     }
