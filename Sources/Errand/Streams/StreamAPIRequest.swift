@@ -58,10 +58,11 @@ import Observation
         }
         // Not for a load that a hook of this one has begun.
         if let reader, case .caller = receivers[id] {
-            return StreamSession(strategy, method: method, for: service) { await reader.put($0) }
+            return StreamSession(strategy, method: method, for: service, clock: proxy.clock) { await reader.put($0) }
         }
         let scope = ReloginScope.current
-        return StreamSession(strategy, method: method, for: service) { [weak self, proxy] elements in
+        return StreamSession(strategy, method: method, for: service, clock: proxy.clock) {
+            [weak self, proxy] elements in
             await withCheckedContinuation { continuation in
                 proxy.deliver {
                     if proxy.loads.contains(id) { ReloginScope.run(in: scope) { self?.receive(elements, of: id) } }

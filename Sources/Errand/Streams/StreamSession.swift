@@ -7,13 +7,20 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
         /// Whether the response of this connection, or of an earlier one, is the stream.
         var (isOpen, hasOpened) = (false, false)
         var hasEnded = false
-        /// Without an element in between.
+        /// Since a connection that worked.
         var attempts = 0
+        /// The uptime at which it was opened.
+        var start = Duration.zero
+        /// How long it must be open to be one that works: as long as the longest delay before it.
+        var leastTime = StreamSession.defaultDelay
     }
+
+    private static var defaultDelay: Duration { .seconds(3) }
 
     private let strategy: StreamStrategy<Element>
     private let mayReconnect: Bool
     private let readsFailures: Bool
+    private let clock: any APIClock
     /// Returns when the elements are received.
     private let deliver: @Sendable ([Element]) async -> Void
     private var reader: any StreamReader<Element>
@@ -23,9 +30,10 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
         _ strategy: StreamStrategy<Element>,
         method: HTTPMethod,
         for service: APIService,
+        clock: any APIClock,
         deliver: @escaping @Sendable ([Element]) async -> Void
     ) {
-        (self.strategy, self.deliver) = (strategy, deliver)
+        (self.strategy, self.clock, self.deliver) = (strategy, clock, deliver)
         mayReconnect = strategy.kind == .events && strategy.reconnects && method == .get
         readsFailures = service.envelope != nil || service.failureReader != nil
         reader = strategy.makeReader(service, strategy.elementBytes)
@@ -54,7 +62,8 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
             let reason = status == 200 ? "it is no text/event-stream" : "its status is \(status), not 200"
             throw TransportError(.badResponse, "the response is no event stream: \(reason)")
         }
-        connection.withLock { ($0.isOpen, $0.hasOpened) = (true, true) }
+        let now = clock.uptime
+        connection.withLock { ($0.isOpen, $0.hasOpened, $0.start) = (true, true, now) }
         return true
     }
 
@@ -76,10 +85,7 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
     ) async throws(APIError) {
         var elements: [Element] = []
         let result = Result { () throws(APIError) in try read(&reader, &elements) }
-        if !elements.isEmpty {
-            connection.withLock { $0.attempts = 0 }
-            await deliver(elements)
-        }
+        if !elements.isEmpty { await deliver(elements) }
         guard case .failure(let error) = result else { return }
         connection.withLock { $0.hasEnded = true }
         throw error
@@ -92,16 +98,18 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
             // Elements would repeat if the request were sent again.
             return connection.isOpen || error == nil || connection.hasEnded ? .end : .recover
         }
-        self.connection.withLock { ($0.isOpen, $0.attempts) = (false, connection.attempts + 1) }
+        let isProven = connection.isOpen && clock.uptime - connection.start >= connection.leastTime
+        let attempts = isProven || reader.hasEvent ? 0 : connection.attempts
         reader.reconnect()
-        let attempts = connection.attempts
         // A server may ask for none, and end each connection at once.
-        let base = max(reader.reconnectionTime ?? .seconds(3), attempts == 0 ? .zero : .milliseconds(500))
+        let base = max(reader.reconnectionTime ?? Self.defaultDelay, attempts == 0 ? .zero : .milliseconds(500))
         // In seconds, because multiplying a long `Duration` can overflow.
         let longest = min(
             base / .seconds(1) * Double(1 << min(attempts, 30)),
             strategy.maxReconnectionDelay / .seconds(1)
         )
+        let leastTime = max(Self.defaultDelay, .seconds(longest))
+        self.connection.withLock { ($0.isOpen, $0.attempts, $0.leastTime) = (false, attempts + 1, leastTime) }
         // The first time, the server expects its own delay.
         return .reconnect(
             after: .seconds(attempts == 0 ? min(base / .seconds(1), longest) : longest * .random(in: 0...1))

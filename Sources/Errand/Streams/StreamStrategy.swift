@@ -8,8 +8,9 @@ public struct StreamStrategy<Element: Sendable>: Sendable {
     public var elementBytes = 1 << 20
     /// The longest delay before a reconnection of an event stream; 30 s by default.
     ///
-    /// The delay is random, up to a longest one that doubles with each attempt without an event ("full jitter"); at first that is
-    /// the time that the server has sent as `retry`, or 3 s.
+    /// The delay is random, up to a longest one that doubles with each attempt ("full jitter"); at first that is the time that the
+    /// server has sent as `retry`, or 3 s. It begins anew after a connection with an event, and after one that was open for as long
+    /// as the longest delay before it, at least for 3 s.
     public var maxReconnectionDelay: Duration = .seconds(30)
     /// Whether an event stream connects again when its connection ends or is lost; true by default.
     ///
@@ -31,6 +32,8 @@ protocol StreamReader<Element> {
     /// Server-sent events alone have them.
     var lastEventID: String? { get }
     var reconnectionTime: Duration? { get }
+    /// Whether this connection has had an event, also one that is no element.
+    var hasEvent: Bool { get }
 
     /// Appends the elements before an error as well.
     mutating func read(_ bytes: UnsafeRawBufferPointer, into elements: inout [Element]) throws(APIError)
@@ -42,6 +45,7 @@ protocol StreamReader<Element> {
 extension StreamReader {
     var lastEventID: String? { nil }
     var reconnectionTime: Duration? { nil }
+    var hasEvent: Bool { false }
     mutating func finish(into elements: inout [Element]) throws(APIError) {}
     mutating func reconnect() {}
 }
@@ -176,6 +180,7 @@ private struct LineReader<Element: Sendable>: StreamReader {
 private struct EventReader<Element: Sendable>: StreamReader {
     private var parser: ServerSentEventParser
     private var events: [ServerSentEvent] = []
+    private(set) var hasEvent = false
     private let element: (ServerSentEvent) throws(APIError) -> Element?
 
     init(_ limit: Int, _ element: @escaping (ServerSentEvent) throws(APIError) -> Element?) {
@@ -187,6 +192,7 @@ private struct EventReader<Element: Sendable>: StreamReader {
 
     mutating func read(_ bytes: UnsafeRawBufferPointer, into elements: inout [Element]) throws(APIError) {
         let result = Result { () throws(APIError) in try parser.parse(bytes, into: &events) }
+        hasEvent = hasEvent || !events.isEmpty
         defer { events.removeAll(keepingCapacity: events.count < 1_000) }
         for event in events {
             if let element = try element(event) { elements.append(element) }
@@ -194,5 +200,8 @@ private struct EventReader<Element: Sendable>: StreamReader {
         try result.get()
     }
 
-    mutating func reconnect() { parser.reconnect() }
+    mutating func reconnect() {
+        parser.reconnect()
+        hasEvent = false
+    }
 }

@@ -496,6 +496,66 @@ struct StreamRequestTests {
         #expect(proxy.queuedCount == 0)
     }
 
+    /// Waits until it waits, and returns for how long.
+    private func delay(of request: BaseAPIRequest) async -> Duration? {
+        await clock.waitForSleepers()
+        await sentinel(proxy)
+        guard case .waiting(.retry, let delay) = request.activity else { return nil }
+        return delay
+    }
+
+    @Test func `Events that a strategy ignores are events to the delay of a reconnection`() async {
+        let request = make(GoodsStream.self)
+        request.customStrategy = .jsonEvents(named: ["price"])
+        request.ownOptions.reportsActivity = true
+        respond((0..<5).map { _ in Self.events("event: ping\ndata: x\n\n") })
+        request.loadData()
+        for attempt in 2...6 {
+            #expect(await delay(of: request) == .seconds(3))
+            clock.advance(by: .seconds(30))
+            await transport.waitForRequests(attempt)
+        }
+        request.cancelAllRequests()
+        #expect(await screen.screen.ending() == .cancelled)
+        #expect(request.elements.isEmpty)
+    }
+
+    @Test func `A connection that was open for long is one that works, also without an event`() async throws {
+        // Short of, or as long as, the longest delay before each, which is 3 s for the first ones.
+        let connections: [(seconds: Double, isLong: Bool)] = [
+            (0, true), (2, false), (90, true), (90, true), (2.9, false), (5, false), (11, false), (30, true),
+        ]
+        let opened = connections.map { _ in Latch() }
+        let bodies = connections.map { _ in AsyncThrowingStream<Data, any Error>.makeStream() }
+        respond(
+            zip(opened, bodies).map { isOpen, body in
+                .stream(headers: ["Content-Type": "text/event-stream"]) {
+                    isOpen.open()
+                    return body.stream
+                }
+            }
+        )
+        let request = make(EventStream.self)
+        request.customStrategy = .events
+        request.customStrategy?.maxReconnectionDelay = .seconds(100)
+        request.ownOptions.reportsActivity = true
+        request.loadData()
+        var longest = Duration.zero
+        for (number, connection) in connections.enumerated() {
+            try await opened[number].wait()
+            bodies[number].continuation.yield(Data(": heartbeat\n\n".utf8))
+            clock.advance(by: .seconds(connection.seconds))
+            bodies[number].continuation.finish()
+            let delay = try #require(await delay(of: request))
+            longest = connection.isLong ? .seconds(3) : longest * 2
+            // A random one, except after a connection that works.
+            #expect(delay <= longest && (delay == .seconds(3)) == connection.isLong, "after connection \(number)")
+            clock.advance(by: .seconds(100))
+        }
+        request.cancelAllRequests()
+        #expect(await screen.screen.ending() == .cancelled)
+    }
+
     @Test(arguments: ["status", "type", "post", "never", "first"])
     func `Some endings of an event stream are final`(_ reason: String) async {
         let request = make(EventStream.self)
