@@ -137,6 +137,8 @@ extension CookieSaver {
                 try write(state.withLock { $0.beginSave() }, repairedAt: repairDate)
             }
             errorReporter.record(problems, resolved: [.cannotRead, .cannotWrite, .locked])
+            // What has changed back meanwhile was no change when it did.
+            if state.withLock({ $0.beginSchedule() }) { scheduleSave() }
             return .success(problems)
         } catch {
             enforceLogout(of: state.withLock { $0.endSave() }, after: error)

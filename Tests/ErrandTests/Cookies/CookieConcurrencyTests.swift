@@ -1,9 +1,9 @@
 import Dispatch
-import Errand
 import Foundation
 import TestSupport
 import Testing
 
+@testable import Errand
 @testable import ErrandTestSupport
 
 /// One jar that many threads use; the thread sanitizer runs these tests as well.
@@ -46,6 +46,24 @@ struct CookieConcurrencyTests {
             #expect(jar.cookies.isEmpty)
         }
         #expect(CookieJar(file: folder.file).cookies.isEmpty)
+    }
+
+    @Test("A cookie that changes back while its change is being saved is saved again")
+    func savesWhatChangesBack() async throws {
+        // So that a save takes a moment.
+        for number in 0..<300 {
+            let value = String(repeating: "x", count: 4_000)
+            jar.store(setCookie: "c=\(value); Max-Age=1000", from: URL("https://s\(number).example.com/"))
+        }
+        jar.store(setCookie: "sid=0", from: url)
+        try jar.flush()
+        let file = CookieFile(folder.file)
+        let former = FileIdentity(ofEntry: file.path)
+        jar.store(setCookie: "sid=1", from: url)
+        spin(while: FileIdentity(ofEntry: file.temporaryPath) == nil && FileIdentity(ofEntry: file.path) == former)
+        jar.store(setCookie: "sid=0", from: url)
+        spin(while: FileIdentity(ofEntry: file.path) == former)
+        try await until { try Data(contentsOf: folder.file).range(of: Data("\tsid\t0\n".utf8)) != nil }
     }
 
     @Test("A jar that is released saves its changes")
