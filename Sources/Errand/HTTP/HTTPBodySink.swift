@@ -9,8 +9,12 @@ public final class HTTPBodySink: Sendable {
     fileprivate static let partBytes = 65_536
 
     package let receiver: any HTTPBodyReceiver
+    /// Called with the head of a response whose body the receiver takes.
+    fileprivate let didBegin: (@Sendable (HTTPHeaders) -> Void)?
 
-    package init(_ receiver: any HTTPBodyReceiver) { self.receiver = receiver }
+    package init(_ receiver: any HTTPBodyReceiver, didBegin: (@Sendable (HTTPHeaders) -> Void)? = nil) {
+        (self.receiver, self.didBegin) = (receiver, didBegin)
+    }
 }
 
 extension HTTPBodySink: Equatable {
@@ -53,7 +57,10 @@ extension HTTPRequest {
         headers: @autoclosure () -> HTTPHeaders
     ) throws(TransportError) -> (any HTTPBodyReceiver)? {
         guard case .stream(let sink) = destination else { return nil }
-        return try sink.receiver.begin(status: status, headers: headers()) ? sink.receiver : nil
+        let headers = headers()
+        guard try sink.receiver.begin(status: status, headers: headers) else { return nil }
+        sink.didBegin?(headers)
+        return sink.receiver
     }
 }
 

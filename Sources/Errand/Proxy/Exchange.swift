@@ -25,6 +25,7 @@ final class Exchange {
     private(set) var isMultiplexed: Bool?
     /// Whether the transport has passed on the body of the last response.
     private var isStreamed = false
+    private var isStream: Bool { if case .stream = first.destination { true } else { false } }
 
     init(
         _ request: HTTPRequest,
@@ -114,6 +115,14 @@ final class Exchange {
         if request.headers["Cookie"] == nil, let cookie = session?.field(for: request.url, at: proxy.clock.date) {
             request.headers.append(cookie)
         }
+        if case .stream(let sink) = first.destination, let session {
+            // When the head arrives, because the end may be hours later, or a lost connection.
+            request.destination = .stream(
+                HTTPBodySink(sink.receiver) { [url = request.url, clock = proxy.clock] headers in
+                    session.store(from: headers, url: url, at: clock.date)
+                }
+            )
+        }
         sentCookie = request.headers["Cookie"]
         guard let trace else { return request }
         request = trace.requestMade(request)
@@ -128,7 +137,10 @@ final class Exchange {
 
     /// Returns `nil` for a redirect, whose request is the current one then.
     @inline(never) func receive(_ response: HTTPResponse) throws(TransportError) -> APIResponse? {
-        session?.store(from: response.headers, url: current.url, at: proxy.clock.date)
+        // Those of a stream were stored when it began, and may have changed since.
+        if !isStream || !response.isStreamed {
+            session?.store(from: response.headers, url: current.url, at: proxy.clock.date)
+        }
         if redirects.isEmpty { isMultiplexed = response.isMultiplexed }
         isStreamed = response.isStreamed
         let elapsed = proxy.clock.uptime - start

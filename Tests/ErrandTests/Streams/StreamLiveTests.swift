@@ -35,6 +35,48 @@ struct StreamLiveTests {
         #expect(server.requests.map { $0.header("Last-Event-ID") } == [nil, "1", "2"])
     }
 
+    @Test(arguments: TransportKind.allCases)
+    func `The cookies of a stream are those of later requests as soon as it has begun`(_ kind: TransportKind)
+        async throws
+    {
+        let isLost = Gate()
+        let server = try FixtureServer.start { request in
+            guard request.path == "/events" else { return .text("other") }
+            guard request.header("Last-Event-ID") == nil else { return .status(204) }
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nSet-Cookie: sid=1\r\n\r\n"
+            return .script(.write(head), .write("retry: 1\nid: 1\ndata: a\n\n"), .pass(isLost), .reset)
+        }
+        let proxy = try proxy(server, kind)
+        let request = EventStream(delegate: screen, proxy: proxy)
+        request.loadData()
+        await suspend(while: request.elements.isEmpty)
+        _ = try await proxy.send(HTTPRequest(.get, server.url("/other")))
+        isLost.open()
+        #expect(await screen.ending() == .success)
+        #expect(server.requests.map { $0.header("Cookie") } == [nil, "sid=1", "sid=1"])
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `The end of a stream sets no cookie back that has changed since its beginning`(_ kind: TransportKind)
+        async throws
+    {
+        let isEnding = Gate()
+        let server = try FixtureServer.start { request in
+            guard request.path == "/lines" else { return .bytes([], headers: ["Set-Cookie": "sid=2"]) }
+            let head = "HTTP/1.1 200 OK\r\nContent-Length: 8\r\nSet-Cookie: sid=1\r\n\r\n"
+            return .script(.write(head), .write("one\n"), .pass(isEnding), .write("two\n"))
+        }
+        let proxy = try proxy(server, kind)
+        let request = LineStream(delegate: screen, proxy: proxy)
+        request.path = "/lines"
+        request.loadData()
+        await suspend(while: request.elements.isEmpty)
+        _ = try await proxy.send(HTTPRequest(.get, server.url("/other")))
+        isEnding.open()
+        #expect(await screen.ending() == .success)
+        #expect(proxy.cookies.cookies.map(\.value) == ["2"])
+    }
+
     @Test(arguments: TransportKind.allCases) func `A stream sends a body`(_ kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in
             .chunked(
