@@ -77,8 +77,8 @@ extension HTTPRequest {
         text.utf8.split(separator: UInt8(ascii: "&")).reduce(into: [:]) { values, item in
             let name = item.prefix { $0 != UInt8(ascii: "=") }
             let value = item[name.endIndex...].dropFirst()
-            let decodedName = PercentEncoding.decodedFormText(Substring(name))
-            values[decodedName, default: []].append(PercentEncoding.decodedFormText(Substring(value)))
+            let decodedName = PercentEncoding.decodedFormText(name)
+            values[decodedName, default: []].append(PercentEncoding.decodedFormText(value))
         }
     }
 

@@ -175,7 +175,7 @@ public final class APICache: Sendable {
                 withIntermediateDirectories: true,
                 attributes: attributes
             )
-            reason = FilePermissions(at: folder)?.reasonToRefuseFolder
+            reason = stat(ofTarget: folder)?.reasonToRefuseFolder
         } catch {
             reason = "the folder cannot be made"
         }

@@ -31,8 +31,7 @@ struct CacheFileGroup {
         var groups: [String: CacheFileGroup] = [:]
         for name in (try? descriptor.names()) ?? [] {
             let path = "\(folder)/\(name)"
-            var status = stat()
-            guard lstat(path, &status) == 0 else { continue }
+            guard let status = stat(ofEntry: path) else { continue }
             guard status.st_mode & S_IFMT != S_IFDIR else {
                 let variants = all(in: path)
                 if variants.isEmpty { rmdir(path) }

@@ -30,9 +30,7 @@ final class CacheFolder: Sendable {
 
     /// Whether the session goes on: its end, also by another process, has given its path to another folder or to none.
     var isCurrent: Bool {
-        var status = stat()
-        guard !hasEnded.load(ordering: .acquiring), lstat(path, &status) == 0 else { return false }
-        return status.st_ino == identity.st_ino && status.st_dev == identity.st_dev
+        !hasEnded.load(ordering: .acquiring) && stat(ofEntry: path)?.identity == identity.identity
     }
 
     /// As ``isCurrent``, but at most once in 10 ms: what is used or stored is checked each time.

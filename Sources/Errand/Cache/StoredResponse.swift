@@ -15,35 +15,6 @@ struct StoredResponse: Sendable {
     var isAdapted = false
     var bodyLength: Int64 = 0
 
-    /// `nil` for a response that varies by what no request can repeat.
-    init?(
-        _ response: APIResponse,
-        to request: HTTPRequest,
-        requestDate: Date,
-        responseDate: Date
-    ) {
-        guard let selection = CacheSelection(request, by: response.headers) else { return nil }
-        (status, headers) = (response.status, response.headers.storable)
-        (url, self.selection) = (response.url, selection)
-        (self.requestDate, self.responseDate) = (requestDate, responseDate)
-        bodyLength = Int64(response.body.count)
-    }
-
-    init(
-        status: Int,
-        headers: HTTPHeaders,
-        url: URL,
-        selection: CacheSelection,
-        requestDate: Date,
-        responseDate: Date,
-        isAdapted: Bool,
-        bodyLength: Int64
-    ) {
-        (self.status, self.headers, self.url, self.selection) = (status, headers, url, selection)
-        (self.requestDate, self.responseDate, self.isAdapted) = (requestDate, responseDate, isAdapted)
-        self.bodyLength = bodyLength
-    }
-
     var isSuccess: Bool { (200..<300).contains(status) }
 
     /// Whether it does not vary by a line in which the request differs.
@@ -133,6 +104,22 @@ struct StoredResponse: Sendable {
         }
         guard let since = request.headers["If-Modified-Since"].flatMap(HTTPDate.parse) else { return false }
         return (modified ?? date ?? responseDate) <= since
+    }
+}
+
+extension StoredResponse {
+    /// `nil` for a response that varies by what no request can repeat.
+    init?(
+        _ response: APIResponse,
+        to request: HTTPRequest,
+        requestDate: Date,
+        responseDate: Date
+    ) {
+        guard let selection = CacheSelection(request, by: response.headers) else { return nil }
+        (status, headers) = (response.status, response.headers.storable)
+        (url, self.selection) = (response.url, selection)
+        (self.requestDate, self.responseDate) = (requestDate, responseDate)
+        bodyLength = Int64(response.body.count)
     }
 }
 

@@ -29,9 +29,7 @@ extension DownloadedFile {
     /// The next load continues there, unless the server has another version by then. For a destination that is a file; what is kept
     /// of a download to a folder is named after its URL.
     public static func partialBytes(of destination: URL) -> Int64? {
-        guard let names = names(of: destination) else { return nil }
-        var status = stat()
-        guard lstat(names.file.path, &status) == 0 else { return nil }
+        guard let names = names(of: destination), let status = stat(ofEntry: names.file.path) else { return nil }
         let (record, offset) = PartialRecord.read(names, of: status, for: nil)
         return record.isResumable && offset > 0 ? offset : nil
     }

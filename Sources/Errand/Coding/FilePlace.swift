@@ -26,8 +26,7 @@ final class FilePlace: Sendable {
 
     /// Found before the transfer, and not by the move at its end.
     func check() throws(TransportError) {
-        var status = stat()
-        guard !isInFolder, lstat(target.path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return }
+        guard !isInFolder, let mode = stat(ofEntry: target.path)?.st_mode, mode & S_IFMT == S_IFDIR else { return }
         throw TransportError(cannotWrite: target, SystemError(call: "rename", number: EISDIR))
     }
 

@@ -50,15 +50,9 @@ enum FormEncoding {
 
     private static func escape(_ text: String, _ spaces: ParamEncoding.Spaces) -> String {
         guard !text.utf8.allSatisfy(\.isFormSafe) else { return text }
-        var escaped: [UInt8] = []
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: " ") where spaces == .plus: escaped.append(UInt8(ascii: "+"))
-            case _ where byte.isFormSafe: escaped.append(byte)
-            default: escaped += PercentEncoding.triplet(byte)
-            }
-        }
-        return String(decoding: escaped, as: UTF8.self)
+        let (space, plus) = (UInt8(ascii: " "), UInt8(ascii: "+"))
+        let escaped = PercentEncoding.encoded(text.utf8) { $0.isFormSafe || $0 == space && spaces == .plus }
+        return String(decoding: escaped.map { $0 == space ? plus : $0 }, as: UTF8.self)
     }
 }
 

@@ -5,23 +5,18 @@ import Foundation
 /// A `Decoder` does not expose the type of the next value, and `JSONDecoder` throws an error with the coding path for each
 /// wrong type, at a cost that is quadratic in the depth. The text is therefore parsed by ``JSONReader`` as well, once, when
 /// the first ``JSONValue`` is decoded; each ``JSONValue`` is looked up there by its coding path.
-final class JSONDocument: Sendable {
-    // Sendable, because nothing but the identity of the decoder is used on other threads.
-    private struct State: @unchecked Sendable {
-        var decoder: (any Decoder)?
-        /// Of one attempt, also if that has failed.
-        var root: Result<JSONValue, any Error>?
-    }
-
+// Unchecked because of the decoder, of which nothing but the identity is used.
+final class JSONDocument: @unchecked Sendable {
     @TaskLocal private static var current: JSONDocument?
 
+    private let decoder: any Decoder
     private let text: Data
     private let convertsNames: Bool
-    private let state = Lock(State())
+    /// Of one attempt, also if that has failed.
+    private let root = Lock<Result<JSONValue, any Error>?>(nil)
 
-    private init(_ text: Data, convertsNames: Bool) {
-        self.text = text
-        self.convertsNames = convertsNames
+    private init(_ text: Data, convertsNames: Bool, decoder: any Decoder) {
+        (self.text, self.convertsNames, self.decoder) = (text, convertsNames, decoder)
     }
 
     /// Calls `read` once with the decoder of the whole text.
@@ -30,24 +25,23 @@ final class JSONDocument: Sendable {
         with decoder: JSONDecoder,
         read: (any Decoder) throws -> Value
     ) throws -> Value {
-        let document = decoder.convertsNames.map { JSONDocument(text, convertsNames: $0) }
-        defer { document?.end() }
-        return try withoutActuallyEscaping(read) { read in
-            let reader = Reader(document: document, read: read)
+        try withoutActuallyEscaping(read) { read in
+            let reader = Reader(text: text, convertsNames: decoder.convertsNames, read: read)
             return try decoder.decode(Root<Value>.self, from: text, configuration: reader).value
         }
     }
 
-    /// Returns `nil` if `decoder` decodes another text.
+    /// Returns `nil` if `decoder` decodes another text, which may happen during the decoding of this one.
     static func value(for decoder: any Decoder) throws -> JSONValue? {
-        guard let document = current, document.isRead(by: decoder) else { return nil }
+        guard let document = current, document.decoder as AnyObject === decoder as AnyObject else { return nil }
         return try document.value(at: decoder.codingPath)
     }
 }
 
 extension JSONDocument {
     private struct Reader<Value> {
-        let document: JSONDocument?
+        let text: Data
+        let convertsNames: Bool?
         let read: (any Decoder) throws -> Value
     }
 
@@ -55,36 +49,15 @@ extension JSONDocument {
         let value: Value
 
         init(from decoder: any Decoder, configuration reader: Reader<Value>) throws {
-            guard let document = reader.document else {
-                value = try reader.read(decoder)
-                return
+            let document = reader.convertsNames.map {
+                JSONDocument(reader.text, convertsNames: $0, decoder: decoder)
             }
-            document.begin(decoder)
             value = try $current.withValue(document) { try reader.read(decoder) }
         }
     }
 
-    private func begin(_ decoder: any Decoder) {
-        let current = State(decoder: decoder)
-        state.withLock { $0 = current }
-    }
-
-    private func end() {
-        let last = state.withLock { state in
-            defer { state = State() }
-            return state
-        }
-        withExtendedLifetime(last) {}
-    }
-
-    /// Another text may be decoded during the decoding of this one.
-    private func isRead(by decoder: any Decoder) -> Bool {
-        guard let current = state.withLock({ $0 }).decoder else { return false }
-        return current as AnyObject === decoder as AnyObject
-    }
-
     private func value(at path: [any CodingKey]) throws -> JSONValue? {
-        var value = try root()
+        var value = try parsed()
         for key in path {
             guard let next = child(of: value, for: key) else { return nil }
             value = next
@@ -92,11 +65,11 @@ extension JSONDocument {
         return value
     }
 
-    private func root() throws -> JSONValue {
-        if let root = state.withLock({ $0.root }) { return try root.get() }
-        let root = Result { try JSONValue(json: text) }
-        state.withLock { $0.root = root }
-        return try root.get()
+    private func parsed() throws -> JSONValue {
+        if let known = root.withLock(\.self) { return try known.get() }
+        let value = Result { try JSONValue(json: text) }
+        root.withLock { $0 = value }
+        return try value.get()
     }
 
     private func child(of value: JSONValue, for key: any CodingKey) -> JSONValue? {

@@ -115,10 +115,9 @@ struct PartialNames: Sendable {
         }
         guard other === own else { return other }
         defer { leave(path, own) }
-        var status = stat()
         // Locked until it is removed.
         let unused = LockedFile(unused: path)
-        if unused != nil || lstat(path, &status) != 0 { withExtendedLifetime(unused) { body(unused != nil) } }
+        if unused != nil || stat(ofEntry: path) == nil { withExtendedLifetime(unused) { body(unused != nil) } }
         return nil
     }
 
@@ -146,8 +145,7 @@ struct PartialNames: Sendable {
     }
 
     private static func age(of path: String) -> TimeInterval {
-        var status = stat()
-        guard lstat(path, &status) == 0 else { return .infinity }
+        guard let status = stat(ofEntry: path) else { return .infinity }
         return Date().timeIntervalSince1970 - TimeInterval(status.modificationTime.tv_sec)
     }
 
@@ -171,9 +169,8 @@ final class LockedFile: Sendable {
             }
             guard Self.lock(descriptor.number) else { throw names.lockError }
             let opened = try names.reporting { () throws(SystemError) in try descriptor.status() }
-            var named = stat()
             // The process that had it may have renamed or removed it meanwhile.
-            guard lstat(names.file.path, &named) == 0, named.st_ino == opened.st_ino else { continue }
+            guard stat(ofEntry: names.file.path)?.st_ino == opened.st_ino else { continue }
             self.descriptor = descriptor
             return
         }

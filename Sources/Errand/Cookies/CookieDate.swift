@@ -39,10 +39,13 @@ private struct Fields {
         guard let time, let day, let month, var year else { return nil }
         if (70...99).contains(year) { year += 1900 }
         if (0...69).contains(year) { year += 2000 }
-        guard year >= 1601, (1...Self.days(inMonth: month, of: year)).contains(day) else { return nil }
-        guard time.hour <= 23, time.minute <= 59, time.second <= 59 else { return nil }
-        let days = Self.days(toMonth: month, of: year) + day - 1
-        return Date(timeIntervalSince1970: Double(days * 86_400 + time.hour * 3600 + time.minute * 60 + time.second))
+        guard year >= 1601, time.hour <= 23, time.minute <= 59, time.second <= 59 else { return nil }
+        var fields = tm()
+        (fields.tm_year, fields.tm_mon, fields.tm_mday) = (Int32(year - 1900), Int32(month - 1), Int32(day))
+        (fields.tm_hour, fields.tm_min, fields.tm_sec) = (Int32(time.hour), Int32(time.minute), Int32(time.second))
+        let seconds = timegm(&fields)
+        // A day that the month does not have has become one of another month.
+        return fields.tm_mday == day ? Date(timeIntervalSince1970: Double(seconds)) : nil
     }
 
     private static func time(_ token: some Collection<UInt8>) -> (hour: Int, minute: Int, second: Int)? {
@@ -65,19 +68,6 @@ private struct Fields {
         let leading = token.prefix(while: \.isASCIIDigit)
         guard digits.contains(leading.count) else { return nil }
         return leading.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
-    }
-
-    private static func days(inMonth month: Int, of year: Int) -> Int {
-        days(toMonth: month + 1, of: year) - days(toMonth: month, of: year)
-    }
-
-    /// In days since 1970, in the Gregorian calendar; month 13 is January of the next year.
-    private static func days(toMonth month: Int, of year: Int) -> Int {
-        // In a year that begins in March, the leap day is the last day, so that a linear formula gives the month lengths.
-        let monthsSinceMarch = (month + 9) % 12
-        let marchYear = month > 12 ? year : month > 2 ? year : year - 1
-        let leapDays = marchYear / 4 - marchYear / 100 + marchYear / 400
-        return marchYear * 365 + leapDays + (153 * monthsSinceMarch + 2) / 5 - 719_468
     }
 
     private static let months = [

@@ -3,6 +3,7 @@ import Foundation
 /// The location of a jar's file, and of the files next to it that a jar makes.
 struct CookieFile: Sendable {
     let url: URL
+    let capacity: Int
     let path: String
     /// With a slash at its end.
     let folder: String
@@ -23,9 +24,10 @@ struct CookieFile: Sendable {
         return Checksum.name(of: Array(name.utf8))
     }
 
-    init(_ url: URL) {
+    init(_ url: URL, capacity: Int = 3_300) {
         precondition(url.isFileURL, "a cookie jar's file has a file URL")
         self.url = url.absoluteURL
+        self.capacity = capacity
         name = self.url.lastPathComponent
         folder = self.url.deletingLastPathComponent().path(percentEncoded: false)
         path = folder + name
@@ -36,7 +38,7 @@ struct CookieFile: Sendable {
 
     /// Throws when other users may replace files in the folder.
     func checkFolder() throws(CookieFileError) {
-        guard let reason = FilePermissions(at: folder)?.reasonToRefuseFolder else { return }
+        guard let reason = stat(ofTarget: folder)?.reasonToRefuseFolder else { return }
         throw CookieFileError(.cannotRead, file: url, reason: reason)
     }
 
@@ -62,9 +64,9 @@ extension CookieFile {
     }
 
     /// The nearest existing folder, and the names of the missing ones below it.
-    private var location: (folder: FileIdentity?, missing: [Substring]) {
+    private var location: (folder: [UInt64]?, missing: [Substring]) {
         var (existing, missing) = (folder[...], [Substring]())
-        while FileIdentity(ofTarget: String(existing)) == nil, let slash = existing.lastIndex(of: "/") {
+        while stat(ofTarget: String(existing)) == nil, let slash = existing.lastIndex(of: "/") {
             missing.append(existing[existing.index(after: slash)...])
             existing = slash > existing.startIndex ? existing[..<slash] : "/"
             if existing == "/" { break }
@@ -74,7 +76,7 @@ extension CookieFile {
             // Nothing below the folder exists, so there is no symbolic link that could change what ".." means.
             if component == ".." { _ = below.popLast() } else { below.append(component) }
         }
-        return (FileIdentity(ofTarget: String(existing)), below)
+        return (stat(ofTarget: String(existing))?.identity, below)
     }
 
     /// A file system may ignore case or Unicode normalization.
@@ -82,52 +84,18 @@ extension CookieFile {
         guard name.lowercased() == other.name.lowercased() else { return false }
         if FileSystem.ignoresCase(in: folder) { return true }
         return [(path, other.path), (lockPath, other.lockPath)].contains { one, other in
-            let identity = FileIdentity(ofEntry: one)
-            return identity != nil && identity == FileIdentity(ofEntry: other)
+            let identity = stat(ofEntry: one)?.identity
+            return identity != nil && identity == stat(ofEntry: other)?.identity
         }
     }
 }
 
-/// The device and inode number of a file or folder, which are the same for every spelling of its path.
-struct FileIdentity: Hashable {
-    private let device: UInt64
-    private let number: UInt64
-
-    /// A symbolic link is not followed.
-    init?(ofEntry path: String) {
-        var status = stat()
-        guard lstat(path, &status) == 0 else { return nil }
-        self.init(status)
-    }
-
-    /// A symbolic link is followed.
-    init?(ofTarget path: String) {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        self.init(status)
-    }
-
-    fileprivate init(_ status: stat) {
-        device = UInt64(truncatingIfNeeded: status.st_dev)
-        number = UInt64(truncatingIfNeeded: status.st_ino)
-    }
-}
-
-/// What differs after a program has replaced a file or written to it.
-struct FileVersion: Equatable {
-    private let identity: FileIdentity
-    private let size: Int64
-    private let modified: CookieTimestamp
-
-    /// A symbolic link is not followed.
-    init?(ofEntry path: String) {
-        var status = stat()
-        guard lstat(path, &status) == 0 else { return nil }
-        (identity, size, modified) = (FileIdentity(status), Int64(status.st_size), status.modified)
-    }
-}
-
 extension stat {
+    /// Equal as long as the file is not written, and no other one has its path.
+    var version: [UInt64] {
+        identity + [UInt64(truncatingIfNeeded: st_size), UInt64(bitPattern: modified.microseconds)]
+    }
+
     var modified: CookieTimestamp {
         let time = modificationTime
         return CookieTimestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000)
@@ -135,11 +103,9 @@ extension stat {
 }
 
 /// The lock that processes and jars with the same file take turns with.
-struct CookieFileLock: Sendable {
+extension CookieFile {
     /// A save takes about ten milliseconds.
     private static let timeout = Duration.seconds(2)
-
-    let file: CookieFile
 
     /// Creates the file's folder when it is missing; in a folder that other users may write, this throws.
     func withLock<Result>(_ body: () throws(CookieFileError) -> Result) throws(CookieFileError) -> Result {
@@ -150,17 +116,17 @@ struct CookieFileLock: Sendable {
     }
 
     private func acquire() throws(CookieFileError) -> FileDescriptor {
-        try file.reporting(.cannotWrite) { () throws(SystemError) in try makeFolder(file.folder) }
-        try file.checkFolder()
-        if let lock = try file.reporting(.cannotWrite, lock) { return lock }
-        throw CookieFileError(.locked, file: file.url, reason: "another process holds the lock")
+        try reporting(.cannotWrite) { () throws(SystemError) in try makeFolder(folder) }
+        try checkFolder()
+        if let lock = try reporting(.cannotWrite, lock) { return lock }
+        throw CookieFileError(.locked, file: url, reason: "another process holds the lock")
     }
 
     /// Creates the lock file, which is never removed; the system unlocks it when it is closed.
     ///
     /// Returns `nil` when another process still holds the lock after the timeout.
     private func lock() throws(SystemError) -> FileDescriptor? {
-        let descriptor = try FileDescriptor(opening: file.lockPath, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
+        let descriptor = try FileDescriptor(opening: lockPath, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
         let end = ContinuousClock.now + Self.timeout
         while flock(descriptor.number, LOCK_EX | LOCK_NB) != 0 {
             guard errno == EWOULDBLOCK || errno == EINTR else { throw .last("flock") }
@@ -171,7 +137,7 @@ struct CookieFileLock: Sendable {
     }
 
     private func makeFolder(_ path: String) throws(SystemError) {
-        guard FileIdentity(ofEntry: path) == nil else { return }
+        guard stat(ofEntry: path) == nil else { return }
         let parent = URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false)
         if parent.utf8.count < path.utf8.count { try makeFolder(parent) }
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .last("mkdir") }
@@ -191,7 +157,7 @@ struct CookieFileSnapshot {
 }
 
 /// Reads a cookie file, unless another user could have chosen its contents.
-struct CookieFileReader: Sendable {
+extension CookieFile {
     private enum Entry {
         case bytes([UInt8], modified: CookieTimestamp)
         /// With the reason why it is not a cookie file; `nil` for nothing.
@@ -200,8 +166,6 @@ struct CookieFileReader: Sendable {
         case refused
     }
 
-    let file: CookieFile
-    let capacity: Int
     /// With room for comments.
     private var maximumSize: Int { max(32 << 20, capacity * 12_000) }
 
@@ -209,9 +173,9 @@ struct CookieFileReader: Sendable {
     ///
     /// A file with the checksum `known` is not parsed; cookies that other programs wrote were created at `date`.
     func read(at date: Date, unlessChecksum known: UInt64? = nil) throws(CookieFileError) -> CookieFileSnapshot {
-        try file.checkFolder()
-        switch try file.reporting(.cannotRead, entry) {
-        case .refused: throw CookieFileError(.cannotRead, file: file.url, reason: "another user owns the file")
+        try checkFolder()
+        switch try reporting(.cannotRead, entry) {
+        case .refused: throw CookieFileError(.cannotRead, file: url, reason: "another user owns the file")
         case .unusable(let reason): return CookieFileSnapshot(contents: .init(damage: reason))
         case .bytes(let bytes, let modified):
             let checksum = CookieFileFormat.checksum(bytes)
@@ -230,12 +194,11 @@ struct CookieFileReader: Sendable {
     private func entry() throws(SystemError) -> Entry {
         do throws(SystemError) {
             // Without O_NONBLOCK, a pipe at the path would wait for a writer.
-            let descriptor = try FileDescriptor(opening: file.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+            let descriptor = try FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
             let status = try descriptor.status()
             guard status.st_mode & S_IFMT == S_IFREG else { return .unusable("it is not a file") }
-            let permissions = FilePermissions(status)
-            guard permissions.isOwnerTrusted else { return .refused }
-            guard !permissions.isWritableByOthers else { return .unusable("other users may write it") }
+            guard status.isOwnerTrusted else { return .refused }
+            guard !status.isWritableByOthers else { return .unusable("other users may write it") }
             guard status.st_size <= maximumSize else { return .unusable("it is too large") }
             if status.st_mode & 0o077 != 0 { try? descriptor.setMode(0o600) }
             return .bytes(try descriptor.readAll(atMost: maximumSize), modified: status.modified)
@@ -251,29 +214,25 @@ struct CookieFileReader: Sendable {
 ///
 /// The entry at the path is replaced by renaming a new file and never written to, so a symbolic link there is never
 /// followed.
-struct CookieFileWriter: Sendable {
-    let file: CookieFile
-
+extension CookieFile {
     /// Only the owner may read the new file; changes nothing on failure.
-    func write(_ bytes: [UInt8]) throws(CookieFileError) { try write(bytes, to: file.path) }
-
-    func remove() { unlink(file.path) }
+    func remove() { unlink(path) }
 
     /// Whether an interrupted save has left its temporary file.
-    var hasTemporaryFile: Bool { FileIdentity(ofEntry: file.temporaryPath) != nil }
+    var hasTemporaryFile: Bool { stat(ofEntry: temporaryPath) != nil }
 
-    func removeTemporaryFile() { unlink(file.temporaryPath) }
+    func removeTemporaryFile() { unlink(temporaryPath) }
 
-    private func write(_ bytes: [UInt8], to path: String) throws(CookieFileError) {
-        try file.reporting(.cannotWrite) { () throws(SystemError) in
-            try AtomicFile.replace(path, with: bytes, temporary: file.temporaryPath, folder: file.folder)
+    func write(_ bytes: [UInt8], to path: String? = nil) throws(CookieFileError) {
+        try reporting(.cannotWrite) { () throws(SystemError) in
+            try AtomicFile.replace(path ?? self.path, with: bytes, temporary: temporaryPath, folder: folder)
         }
     }
 }
 
 // MARK: Damaged files
 
-extension CookieFileWriter {
+extension CookieFile {
     /// Keeps a damaged file under the first free `<name>.corrupt-N`, and returns the error to report.
     ///
     /// A file in which cookies were found is copied and stays at its path until a save replaces it, so that its cookies are
@@ -282,15 +241,15 @@ extension CookieFileWriter {
         let name = if let bytes = snapshot.damagedBytes { try copyAside(bytes) } else { try renameAside() }
         return CookieFileError(
             .setAside,
-            file: file.url,
+            file: url,
             reason: "\(snapshot.contents.damage ?? ""); it is now \(name)"
         )
     }
 
     private func renameAside() throws(CookieFileError) -> String {
         let (_, free) = try corruptNames()
-        try file.reporting(.cannotWrite) { () throws(SystemError) in
-            guard rename(file.path, file.folder + free) == 0 else { throw .last("rename") }
+        try reporting(.cannotWrite) { () throws(SystemError) in
+            guard rename(path, folder + free) == 0 else { throw .last("rename") }
         }
         return free
     }
@@ -298,15 +257,15 @@ extension CookieFileWriter {
     private func copyAside(_ bytes: [UInt8]) throws(CookieFileError) -> String {
         let (last, free) = try corruptNames()
         // A process that was killed between the copy and the save has left the same copy.
-        if let last, isFile(at: file.folder + last, equalTo: bytes) { return last }
-        try write(bytes, to: file.folder + free)
+        if let last, isFile(at: folder + last, equalTo: bytes) { return last }
+        try write(bytes, to: folder + free)
         return free
     }
 
     private func corruptNames() throws(CookieFileError) -> (last: String?, free: String) {
-        let names = (1...999).map(file.corruptName)
-        guard let free = names.firstIndex(where: { FileIdentity(ofEntry: file.folder + $0) == nil }) else {
-            throw CookieFileError(.cannotWrite, file: file.url, reason: "too many files were set aside")
+        let names = (1...999).map(corruptName)
+        guard let free = names.firstIndex(where: { stat(ofEntry: folder + $0) == nil }) else {
+            throw CookieFileError(.cannotWrite, file: url, reason: "too many files were set aside")
         }
         return (free > 0 ? names[free - 1] : nil, names[free])
     }

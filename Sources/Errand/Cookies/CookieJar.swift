@@ -118,8 +118,6 @@ public final class CookieJar: Sendable {
         saver?.load(at: date)
     }
 
-    package var publicSuffixSource: PublicSuffixSource { suffixes.source }
-
     /// The jar's present generation.
     ///
     /// Read it before a request is sent, and pass it to `store` with the response: if the jar was cleared in between, the

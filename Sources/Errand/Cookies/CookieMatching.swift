@@ -38,10 +38,8 @@ enum CookieDomain {
         guard !host.isEmpty, host.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") }) else {
             return nil
         }
-        if host.utf8.allSatisfy({ $0 < 0x80 && $0 == $0.asciiLowercased }) { return host }
-        return host.lowercased().split(separator: ".", omittingEmptySubsequences: false)
-            .map { Punycode.label(String($0)) }
-            .joined(separator: ".")
+        let name = host.utf8.allSatisfy { $0 == $0.asciiLowercased } ? host : host.lowercased()
+        return name.utf8.allSatisfy { $0 < 0x80 } ? name : URLAuthority.ascii(name)
     }
 
     /// The URL standard reads `127.0.0.1`, `127.1` and `0x7f.1` as one IPv4 address, so none of them has a parent domain.

@@ -12,12 +12,9 @@ final class CookieSaver: Sendable {
     let file: CookieFile
     private let state: SharedCookieJarState
     private let errorReporter: CookieFileErrorReporter
-    private let lock: CookieFileLock
-    private let reader: CookieFileReader
-    private let writer: CookieFileWriter
     private let readInterval: Duration
     /// When ``refresh(at:date:)`` last looked at the file, and what it has read.
-    private let look = Lock<(uptime: Duration?, version: FileVersion?)>((nil, nil))
+    private let look = Lock<(uptime: Duration?, version: [UInt64]?)>((nil, nil))
     private let queue = DispatchQueue(label: "errand.cookies", qos: .utility)
 
     init(
@@ -26,13 +23,10 @@ final class CookieSaver: Sendable {
         errorReporter: CookieFileErrorReporter,
         readInterval: Duration = .seconds(5)
     ) {
-        self.file = CookieFile(file)
+        self.file = CookieFile(file, capacity: state.present.store.capacity)
         self.state = state
         self.errorReporter = errorReporter
         self.readInterval = readInterval
-        lock = CookieFileLock(file: self.file)
-        reader = CookieFileReader(file: self.file, capacity: state.present.store.capacity)
-        writer = CookieFileWriter(file: self.file)
     }
 
     /// Called once; `date` is the present, at which the file's cookies are expired or not.
@@ -45,9 +39,9 @@ final class CookieSaver: Sendable {
         }
         let before = state.present
         do throws(CookieFileError) {
-            let file = before.accepted(try reader.read(at: date))
-            _ = state.withLock { $0.adopt(file, readAfter: before, at: date) }
-            if file.isDamaged || writer.hasTemporaryFile { queue.sync { _ = save(repairedAt: date) } }
+            let snapshot = before.accepted(try file.read(at: date))
+            _ = state.withLock { $0.adopt(snapshot, readAfter: before, at: date) }
+            if snapshot.isDamaged || file.hasTemporaryFile { queue.sync { _ = save(repairedAt: date) } }
         } catch {
             errorReporter.record([error])
             readLater(after: readInterval)
@@ -80,14 +74,15 @@ final class CookieSaver: Sendable {
             look.uptime = uptime
             return true
         }
-        guard isDue, let version = FileVersion(ofEntry: file.path), version != look.withLock(\.version) else { return }
+        guard isDue, let version = stat(ofEntry: file.path)?.version else { return }
+        guard version != look.withLock(\.version) else { return }
         if readAgain(at: date) { look.withLock { $0.version = version } }
     }
 
     /// Returns whether nothing remains to be read until the file changes again.
     private func readAgain(at date: Date) -> Bool {
         let before = state.present
-        guard let snapshot = try? reader.read(at: date, unlessChecksum: before.fileChecksum) else { return false }
+        guard let snapshot = try? file.read(at: date, unlessChecksum: before.fileChecksum) else { return false }
         // The next save sets a damaged file aside.
         guard let checksum = snapshot.checksum else { return snapshot.isDamaged }
         guard checksum != before.fileChecksum else { return true }
@@ -132,7 +127,7 @@ extension CookieSaver {
     private func save(repairedAt repairDate: Date? = nil) -> Result<[CookieFileError], CookieFileError>? {
         guard repairDate != nil || state.withLock(\.hasChanges) else { return nil }
         do throws(CookieFileError) {
-            let problems = try lock.withLock { () throws(CookieFileError) in
+            let problems = try file.withLock { () throws(CookieFileError) in
                 // The changes are read when the lock is held, because a logout during the wait ends some of them.
                 try write(state.withLock { $0.beginSave() }, repairedAt: repairDate)
             }
@@ -152,24 +147,24 @@ extension CookieSaver {
     private func enforceLogout(of unsaved: CookieJarState, after error: CookieFileError) {
         guard unsaved.isLogoutUnsaved, error.kind != .cannotRead else { return }
         // Another jar may have saved the logout, and later cookies.
-        if let contents = try? reader.read(at: .now).contents, contents.cleared >= unsaved.cleared { return }
-        writer.remove()
+        if let contents = try? file.read(at: .now).contents, contents.cleared >= unsaved.cleared { return }
+        file.remove()
     }
 
     private func write(
         _ before: CookieJarState,
         repairedAt repairDate: Date?
     ) throws(CookieFileError) -> [CookieFileError] {
-        writer.removeTemporaryFile()
+        file.removeTemporaryFile()
         // Not the date at which the jar was opened, because the maximum lifetime of cookies counts from this date.
         let date = before.changeDate ?? repairDate
-        let snapshot = try reader.read(at: date ?? .now, unlessChecksum: before.fileChecksum)
+        let snapshot = try file.read(at: date ?? .now, unlessChecksum: before.fileChecksum)
         let merged = before.merged(with: before.accepted(snapshot), at: date)
-        let problems = snapshot.isDamaged ? [try writer.setAside(snapshot)] : []
+        let problems = snapshot.isDamaged ? [try file.setAside(snapshot)] : []
         let contents = merged.fileContents
         let bytes = CookieFileFormat.encode(contents)
         let checksum = CookieFileFormat.checksum(bytes)
-        if checksum != snapshot.checksum, snapshot.hasFile || !contents.isEmpty { try writer.write(bytes) }
+        if checksum != snapshot.checksum, snapshot.hasFile || !contents.isEmpty { try file.write(bytes) }
         state.withLock { state in
             let file = CookieFileSnapshot(contents: contents, checksum: checksum)
             state.commit(file, of: before, merged: merged.store)

@@ -1,20 +1,7 @@
 import Foundation
 
-/// The source of a jar's public suffixes.
-///
-/// A public suffix is a domain under which anyone may register a name, like `com` or `co.uk`. A cookie for a public suffix
-/// would be sent to unrelated hosts, so none is stored.
-package enum PublicSuffixSource: Sendable, Equatable {
-    /// In the format of publicsuffix.org.
-    case file(URL)
-    /// The newest list that the system's libpsl finds.
-    case libpsl
-    /// Only top-level domains are public suffixes.
-    case defaultRule
-}
-
 enum PublicSuffixList: Sendable {
-    case rules(PublicSuffixRules, file: URL)
+    case rules(PublicSuffixRules)
     case libpsl(LibPSL)
     case defaultRule
 
@@ -27,15 +14,7 @@ enum PublicSuffixList: Sendable {
     }
 
     private static func list(at file: URL) -> PublicSuffixList? {
-        PublicSuffixRules(contentsOf: file).map { .rules($0, file: file) }
-    }
-
-    var source: PublicSuffixSource {
-        switch self {
-        case .rules(_, let file): .file(file)
-        case .libpsl: .libpsl
-        case .defaultRule: .defaultRule
-        }
+        PublicSuffixRules(contentsOf: file).map(Self.rules)
     }
 
     /// `domain` is canonical.
@@ -47,7 +26,7 @@ enum PublicSuffixList: Sendable {
     func registrableDomain(of host: String) -> String? {
         guard host.utf8.contains(UInt8(ascii: ".")), host.utf8.first != UInt8(ascii: ".") else { return nil }
         switch self {
-        case .rules(let rules, _): return rules.registrableDomain(of: host)
+        case .rules(let rules): return rules.registrableDomain(of: host)
         case .libpsl(let library): return library.registrableDomain(of: host)
         case .defaultRule: return host.split(separator: ".").suffix(2).joined(separator: ".")
         }

@@ -21,10 +21,10 @@ public struct HTTPRequest: Sendable {
     }
 
     private struct Contents: Sendable {
-        var method: HTTPMethod
-        var url: URL
-        var headers: HTTPHeaders
-        var body: HTTPBody
+        var method: HTTPMethod { didSet { isValidated = false } }
+        var url: URL { didSet { isValidated = false } }
+        var headers: HTTPHeaders { didSet { isValidated = false } }
+        var body: HTTPBody { didSet { isValidated = false } }
         var destination: Destination = .memory
         var timeout: Duration? = .seconds(60)
         var deadline: Duration?
@@ -32,7 +32,7 @@ public struct HTTPRequest: Sendable {
         var redirectPolicy = RedirectPolicy.follow
         var observer: (@Sendable (TransportEvent) -> Void)?
         var isValidated = false
-        var allowsCellularAccess = true
+        var allowsCellularAccess = true { didSet { isValidated = false } }
     }
 
     // Boxed, because an asynchronous function reserves memory for each request that it uses.
@@ -41,34 +41,22 @@ public struct HTTPRequest: Sendable {
     /// The request method.
     public var method: HTTPMethod {
         get { contents.method }
-        set {
-            contents.method = newValue
-            contents.isValidated = false
-        }
+        set { contents.method = newValue }
     }
     /// The absolute `http` or `https` URL.
     public var url: URL {
         get { contents.url }
-        set {
-            contents.url = newValue
-            contents.isValidated = false
-        }
+        set { contents.url = newValue }
     }
     /// The header lines; the transport writes `Host`, `Content-Length` and `Transfer-Encoding` itself.
     public var headers: HTTPHeaders {
         get { contents.headers }
-        _modify {
-            contents.isValidated = false
-            yield &contents.headers
-        }
+        _modify { yield &contents.headers }
     }
     /// The body.
     public var body: HTTPBody {
         get { contents.body }
-        set {
-            contents.body = newValue
-            contents.isValidated = false
-        }
+        set { contents.body = newValue }
     }
     /// Where the response's body is stored; memory by default.
     public var destination: Destination {
@@ -105,10 +93,7 @@ public struct HTTPRequest: Sendable {
     /// Only Apple's platforms support `false`; elsewhere, such a request fails with `invalidRequest`.
     public var allowsCellularAccess: Bool {
         get { contents.allowsCellularAccess }
-        set {
-            contents.allowsCellularAccess = newValue
-            contents.isValidated = false
-        }
+        set { contents.allowsCellularAccess = newValue }
     }
 
     /// Receives the events of the exchange; `nil` by default.

@@ -1,14 +1,24 @@
 /// Percent-encoding of URL parts (RFC 3986 section 2.1).
 package enum PercentEncoding {
+    private static let digits = StaticString("0123456789ABCDEF")
+
     package static func triplet(_ byte: UInt8) -> [UInt8] {
-        let digits = Array("0123456789ABCDEF".utf8)
-        return [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        [UInt8(ascii: "%"), digits.utf8Start[Int(byte >> 4)], digits.utf8Start[Int(byte & 15)]]
+    }
+
+    package static func encoded(
+        _ bytes: some Sequence<UInt8>,
+        keeping isKept: (UInt8) -> Bool = \.isUnreserved
+    ) -> [UInt8] {
+        var encoded: [UInt8] = []
+        for byte in bytes { if isKept(byte) { encoded.append(byte) } else { encoded += triplet(byte) } }
+        return encoded
     }
 
     /// Encodes every byte except the unreserved ones, `%` and `/` included.
     static func segment(_ text: String) -> String {
         guard !text.utf8.allSatisfy(\.isUnreserved) else { return text }
-        return String(decoding: text.utf8.flatMap { $0.isUnreserved ? [$0] : triplet($0) }, as: UTF8.self)
+        return String(decoding: encoded(text.utf8), as: UTF8.self)
     }
 
     /// Encodes only those bytes that neither a path nor a query may contain (RFC 3986 sections 3.3 and 3.4).
@@ -19,48 +29,37 @@ package enum PercentEncoding {
         var encoded: [UInt8] = []
         var rest = text[...]
         while let byte = rest.popFirst() {
-            let isKept = byte == UInt8(ascii: "%") ? rest.startsWithHexPair : byte.isPathByte
+            let isKept = byte == UInt8(ascii: "%") ? rest.hexPair != nil : byte.isPathByte
             encoded += isKept ? [byte] : triplet(byte)
         }
         return String(decoding: encoded, as: UTF8.self)
     }
 
-    /// Decodes triplets; `nil` if a `%` begins none.
-    static func decodedBytes(_ text: Substring) -> [UInt8]? {
-        var (bytes, rest) = ([UInt8](), text.utf8[...])
+    /// A `%` that begins no triplet is kept.
+    package static func decoded(_ bytes: some Collection<UInt8>, decodesPlus: Bool = false) -> [UInt8] {
+        var (decoded, rest) = ([UInt8](), bytes[...])
         while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
+            if byte == UInt8(ascii: "%"), let pair = rest.hexPair {
+                decoded.append(pair)
+                rest = rest.dropFirst(2)
+            } else {
+                decoded.append(decodesPlus && byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
             }
-            let digits = rest.prefix(2).compactMap(\.hexDigitValue)
-            guard digits.count == 2 else { return nil }
-            bytes.append(digits[0] << 4 | digits[1])
-            rest = rest.dropFirst(2)
         }
-        return bytes
+        return decoded
     }
 
     /// Decodes triplets, and `+` as a space (WHATWG URL, section 5.1).
-    package static func decodedFormText(_ text: Substring) -> String {
-        var (bytes, rest) = ([UInt8](), text.utf8[...])
-        while let byte = rest.popFirst() {
-            let digits = rest.prefix(2).compactMap(\.hexDigitValue)
-            guard byte == UInt8(ascii: "%"), digits.count == 2 else {
-                bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
-                continue
-            }
-            bytes.append(digits[0] << 4 | digits[1])
-            rest = rest.dropFirst(2)
-        }
-        return String(decoding: bytes, as: UTF8.self)
+    package static func decodedFormText(_ text: some Collection<UInt8>) -> String {
+        String(decoding: decoded(text, decodesPlus: true), as: UTF8.self)
     }
 }
 
-extension Collection where Element == UInt8 {
-    package var startsWithHexPair: Bool {
-        let pair = prefix(2)
-        return pair.count == 2 && pair.allSatisfy { $0.hexDigitValue != nil }
+extension Collection<UInt8> {
+    /// The byte of the two hexadecimal digits at the beginning.
+    package var hexPair: UInt8? {
+        guard let high = first?.hexDigitValue, let low = dropFirst().first?.hexDigitValue else { return nil }
+        return high << 4 | low
     }
 }
 

@@ -8,35 +8,25 @@ extension HTTPRequest {
     /// and without credentials; a `HEAD` request has no body.
     package func validate() throws(TransportError) {
         guard !isValidated else { return }
-        guard !method.rawValue.isEmpty, method.rawValue.utf8.allSatisfy(\.isToken) else {
-            throw TransportError(.invalidRequest, "the method is not a token")
-        }
-        guard !method.isReserved else {
-            throw TransportError(.invalidRequest, "the method \(method) makes a connection; only the transport does")
-        }
-        guard method != .head || body.isEmpty else {
-            throw TransportError(.invalidRequest, "a HEAD request cannot have a body")
-        }
-        guard let scheme = url.scheme?.utf8,
-            scheme.equalsIgnoringCase("http") || scheme.equalsIgnoringCase("https")
-        else {
-            throw TransportError(.invalidRequest, "the URL is neither http nor https")
-        }
-        guard let host = url.host(percentEncoded: false), !host.isEmpty else {
-            throw TransportError(.invalidRequest, "the URL has no host")
-        }
-        guard (0...65535).contains(url.port ?? 0) else {
-            throw TransportError(.invalidRequest, "the URL's port is not a TCP port")
-        }
-        guard url.user == nil, url.password == nil else {
-            throw TransportError(.invalidRequest, "the URL contains credentials; send them in a header")
-        }
-        #if !canImport(Darwin)
-        guard allowsCellularAccess else {
-            throw TransportError(.invalidRequest, "only Apple's platforms know allowsCellularAccess = false")
-        }
-        #endif
+        if let fault { throw TransportError(.invalidRequest, fault) }
         for field in headers { try field.validate() }
+    }
+
+    private var fault: String? {
+        if method.rawValue.isEmpty || !method.rawValue.utf8.allSatisfy(\.isToken) { return "the method is not a token" }
+        if method.isReserved { return "the method \(method) makes a connection; only the transport does" }
+        if method == .head, !body.isEmpty { return "a HEAD request cannot have a body" }
+        let scheme = (url.scheme ?? "").utf8
+        if !scheme.equalsIgnoringCase("http"), !scheme.equalsIgnoringCase("https") {
+            return "the URL is neither http nor https"
+        }
+        if url.host(percentEncoded: false)?.isEmpty != false { return "the URL has no host" }
+        if !(0...65535).contains(url.port ?? 0) { return "the URL's port is not a TCP port" }
+        if url.user != nil || url.password != nil { return "the URL contains credentials; send them in a header" }
+        #if !canImport(Darwin)
+        if !allowsCellularAccess { return "only Apple's platforms know allowsCellularAccess = false" }
+        #endif
+        return nil
     }
 }
 

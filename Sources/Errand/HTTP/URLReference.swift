@@ -103,7 +103,11 @@ struct URLAuthority {
     private static func host(_ bytes: ArraySlice<UInt8>) -> String? {
         if bytes.first == UInt8(ascii: "[") { return address(bytes) }
         let name = String(validating: bytes, as: UTF8.self)?.removingPercentEncoding
-        guard let name, name.utf8.allSatisfy({ $0 >= 0x80 || $0.isNameByte }) else { return nil }
+        return name.flatMap(ascii)
+    }
+
+    static func ascii(_ name: String) -> String? {
+        guard name.utf8.allSatisfy({ $0 >= 0x80 || $0.isNameByte }) else { return nil }
         if name.utf8.allSatisfy({ $0 < 0x80 }) { return name }
         // Foundation maps international names to ASCII (IDNA).
         guard let ascii = URL(string: "http://\(name)")?.host, ascii.utf8.allSatisfy(\.isNameByte) else { return nil }

@@ -10,7 +10,7 @@ struct LoadedPages<Item> {
     private(set) var blockedReason: String?
 
     private var store = ItemStore<Item>()
-    private var pages = PageSpans()
+    private var pages: [PageSpan] = []
     private var visited = VisitedPositions()
     private var repeatDetector = RepeatDetector()
     // `nil` when the page after the last one has been dropped.
@@ -23,7 +23,7 @@ struct LoadedPages<Item> {
 
     var items: [Item] { store.items }
     var pageCount: Int { pages.count }
-    var pagesWithRows: Int { pages.spans.pagesWithRows }
+    var pagesWithRows: Int { pages.pagesWithRows }
     var next: PagePosition? { nextStart?.position }
     var firstPosition: PagePosition? { pages.first?.position }
     var emptyPageRun: Int { repeatDetector.emptyPageRun }
@@ -79,7 +79,7 @@ struct LoadedPages<Item> {
         insertedRows = 0..<items.count - count
         let received = min(info.itemCount, gap)
         let info = completed(info, itemsBefore: itemsBefore.map { max(0, $0 - received) })
-        pages.prepend(span(of: info, from: PageStart(info.position), receivedCount: received, rules))
+        pages.insert(span(of: info, from: PageStart(info.position), receivedCount: received, rules), at: 0)
         setPrevious(before: info, strategy: rules.strategy)
         updateExpectation(rules.strategy)
         return true
@@ -146,7 +146,7 @@ extension LoadedPages {
         changeSinceLastInfo += change
         totalCount = totalCount.map { max(0, $0.addingClamped(change)) }
         let size = largestPage
-        guard strategy.start(pages.spans[page].start, movedBy: change, pageSize: size) != nil else { return }
+        guard strategy.start(pages[page].start, movedBy: change, pageSize: size) != nil else { return }
         let moved = { strategy.start($0, movedBy: change, pageSize: size) ?? $0 }
         pages.move(after: page, moved)
         nextStart = nextStart.map(moved)
@@ -179,7 +179,7 @@ extension LoadedPages {
         guard let lastInfo else { return }
         let received = pages.receivedCount - changeSinceLastInfo - lastInfo.itemCount
         let info = completed(lastInfo, itemsBefore: itemsBefore?.addingClamped(received))
-        pages.setExpectation(strategy.expectation(after: info))
+        if !pages.isEmpty { pages[pages.count - 1].expectation = strategy.expectation(after: info) }
     }
 
     private mutating func recordFirst(_ info: PageInfo, strategy: any PageStrategy) {
@@ -207,7 +207,7 @@ extension LoadedPages {
         if visited.haveMoved {
             previous = strategy.position(before: PageStart(info.position), pageSize: largestPage)
         } else {
-            if pages.count > 1 { visited.insert(pages.spans[1].position, after: info.position) }
+            if pages.count > 1 { visited.insert(pages[1].position, after: info.position) }
             let named = try? strategy.position(before: info)
             // A named position that has been visited is a repeat, not a previous page.
             previous = visited.position(before: info.position) ?? named.flatMap { visited.contains($0) ? nil : $0 }

@@ -9,48 +9,24 @@ struct PageSpan {
     var position: PagePosition { start.position }
 }
 
-/// The loaded pages in their order.
-struct PageSpans {
-    private(set) var spans: [PageSpan] = []
-    private(set) var receivedCount = 0
-
-    var count: Int { spans.count }
-    var isEmpty: Bool { spans.isEmpty }
-    var first: PageSpan? { spans.first }
-    var last: PageSpan? { spans.last }
-
-    mutating func append(_ span: PageSpan) {
-        spans.append(span)
-        receivedCount += span.receivedCount
-    }
-
-    mutating func prepend(_ span: PageSpan) {
-        spans.insert(span, at: 0)
-        receivedCount += span.receivedCount
-    }
-
-    mutating func setExpectation(_ expectation: PageExpectation) {
-        if !isEmpty { spans[count - 1].expectation = expectation }
-    }
-
+/// The pages of a list, in their order.
+extension [PageSpan] {
     /// A page without rows is not counted: it would remove the rows of another one.
     mutating func removeFirst(keeping limit: Int?) -> [PageSpan] {
-        let removed = spans.prefix(excess(of: spans, limit: limit))
-        spans.removeFirst(removed.count)
-        receivedCount -= removed.receivedCount
-        return Array(removed)
+        let removed = Array(prefix(excess(of: self, limit: limit)))
+        removeFirst(removed.count)
+        return removed
     }
 
     mutating func removeLast(keeping limit: Int?) -> [PageSpan] {
-        let removed = spans.suffix(excess(of: spans.reversed(), limit: limit))
-        spans.removeLast(removed.count)
-        receivedCount -= removed.receivedCount
-        return Array(removed)
+        let removed = Array(suffix(excess(of: reversed(), limit: limit)))
+        removeLast(removed.count)
+        return removed
     }
 
     private func excess(of pages: some Sequence<PageSpan>, limit: Int?) -> Int {
         guard let limit else { return 0 }
-        var excess = spans.pagesWithRows - limit
+        var excess = pagesWithRows - limit
         var count = 0
         for page in pages where excess > 0 {
             count += 1
@@ -62,24 +38,23 @@ struct PageSpans {
     /// The last page for a row after all; `nil` if there is no page.
     func index(ofRow row: Int) -> Int? {
         var end = 0
-        let index = spans.firstIndex { page in
+        let index = firstIndex { page in
             end += page.rowCount
             return row < end
         }
-        return index ?? spans.indices.last
+        return index ?? indices.last
     }
 
     /// Returns whether the page has the item on the server: a page without items there has rows of the app alone.
     mutating func adjustCounts(by change: Int, ofPage index: Int, isOnServer: Bool) -> Bool {
-        spans[index].rowCount += change
-        guard isOnServer, change > 0 || spans[index].receivedCount > 0 else { return false }
-        spans[index].receivedCount += change
-        receivedCount += change
+        self[index].rowCount += change
+        guard isOnServer, change > 0 || self[index].receivedCount > 0 else { return false }
+        self[index].receivedCount += change
         return true
     }
 
     mutating func move(after index: Int, _ moved: (PageStart) -> PageStart) {
-        for later in spans.indices.dropFirst(index + 1) { spans[later].start = moved(spans[later].start) }
+        for later in indices.dropFirst(index + 1) { self[later].start = moved(self[later].start) }
     }
 }
 

@@ -95,7 +95,6 @@ struct PagedList<Item> {
         guard let received = takePending(id) else { return nil }
         if [.first, .next, .prefetch].contains(received.part) { lastPageLoad = id }
         let info = PageInfo(page, itemCount: received.itemCount, at: received.position, in: response)
-        defer { info.json.discard() }
         // A page that is added has those of the list already.
         loadedInput = received.input
         switch received.part {

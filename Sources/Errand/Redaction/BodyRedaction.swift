@@ -67,7 +67,7 @@ struct MultipartRedaction {
         let delimiter = Data("\r\n--\(boundary)".utf8)
         // RFC 2046 section 5.1.1; the time of a search may grow with the length.
         guard 1...70 ~= boundary.utf8.count else { return nil }
-        var sections = (Data("\r\n".utf8) + body).split(at: delimiter)
+        var sections = (Data("\r\n".utf8) + body).split(separator: delimiter, omittingEmptySubsequences: false)
         // Text before the first delimiter and after the last one is ignored by servers; here it is refused.
         guard sections.count > 1, sections.removeFirst().isEmpty, let end = sections.popLast(), end.isEnd else {
             return nil
@@ -79,7 +79,7 @@ struct MultipartRedaction {
 
     private func part(_ section: Data, contents: [Data: String]) -> String? {
         guard section.starts(with: Data("\r\n".utf8)) else { return nil }
-        let parts = section.split(at: Data("\r\n\r\n".utf8), maxSplits: 1)
+        let parts = section.split(separator: Data("\r\n\r\n".utf8), maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, let head = String(validating: parts[0].dropFirst(2), as: UTF8.self) else { return nil }
         let fields = head.split(separator: "\r\n").map { line in
             let name = String(line.prefix { $0 != ":" })
@@ -112,14 +112,4 @@ extension HTTPBody.Piece {
 
 extension Data {
     fileprivate var isEnd: Bool { elementsEqual("--".utf8) || elementsEqual("--\r\n".utf8) }
-
-    /// Each part has a start index of 0.
-    fileprivate func split(at delimiter: Data, maxSplits: Int = .max) -> [Data] {
-        var (parts, rest) = ([Data](), self)
-        while parts.count < maxSplits, let range = rest.range(of: delimiter) {
-            parts.append(Data(rest[..<range.lowerBound]))
-            rest = rest[range.upperBound...]
-        }
-        return parts + [Data(rest)]
-    }
 }

@@ -26,7 +26,7 @@ struct URLRedaction {
         guard items.count <= Self.itemLimit else { return [(Redactor.hidden(text.utf8), nil)] }
         return items.map { item in
             let rawName = item.prefix { $0 != "=" }
-            let name = PercentEncoding.decodedFormText(rawName)
+            let name = PercentEncoding.decodedFormText(rawName.utf8)
             guard rawName.endIndex < item.endIndex else {
                 // An item without a name may be a secret as a whole.
                 return (redactor.queryNames.contains(name) ? redactor.name(name) : Redactor.hidden(item.utf8), nil)
@@ -38,10 +38,7 @@ struct URLRedaction {
     /// A delimiter with a combining mark is a delimiter for a server, and would not be one here.
     private static func withoutCombining(_ text: String) -> String {
         guard text.utf8.contains(where: { $0 >= 0x80 }), text.count != text.unicodeScalars.count else { return text }
-        let encoded = text.utf8.reduce(into: [UInt8]()) { encoded, byte in
-            if byte < 0x80 { encoded.append(byte) } else { encoded += PercentEncoding.triplet(byte) }
-        }
-        return String(decoding: encoded, as: UTF8.self)
+        return String(decoding: PercentEncoding.encoded(text.utf8) { $0 < 0x80 }, as: UTF8.self)
     }
 
     /// Returns a URL or a path without user, password, query and fragment.
@@ -118,7 +115,7 @@ struct URLRedaction {
         var rest = segment
         while let byte = rest.popFirst() {
             if byte == UInt8(ascii: ";") { return rest.startIndex }
-            guard byte == UInt8(ascii: "%"), let hidden = rest.byteOfTriplet, [0x3B, 0x3F, 0x23].contains(hidden)
+            guard byte == UInt8(ascii: "%"), let hidden = rest.hexPair, [0x3B, 0x3F, 0x23].contains(hidden)
             else { continue }
             return rest.index(rest.startIndex, offsetBy: 2)
         }
@@ -127,15 +124,9 @@ struct URLRedaction {
 }
 
 extension Substring.UTF8View {
-    /// The `%` is before this text.
-    fileprivate var byteOfTriplet: UInt8? {
-        let digits = prefix(2).compactMap(\.hexDigitValue)
-        return digits.count == 2 ? digits[0] << 4 | digits[1] : nil
-    }
-
     /// Removes what follows a `%`, if that is a triplet, encoded any number of times, and returns its byte, else the `%`.
     fileprivate mutating func takeDecoded() -> UInt8 {
-        while let byte = byteOfTriplet {
+        while let byte = hexPair {
             removeFirst(2)
             guard byte == UInt8(ascii: "%") else { return byte }
         }

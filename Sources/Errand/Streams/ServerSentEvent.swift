@@ -36,8 +36,7 @@ package struct ServerSentEventParser {
     private var data: [UInt8] = []
     private var event = ""
     private var id: String?
-    /// Of the byte order mark; `nil` once the stream has begun without, or after one.
-    private var markedBytes: Int? = 0
+    private var isFirstLine = true
     /// The line feed that may follow ends the same line.
     private var endsWithCarriageReturn = false
 
@@ -56,7 +55,6 @@ package struct ServerSentEventParser {
     package mutating func parse(_ bytes: UnsafeRawBufferPointer, into events: inout [ServerSentEvent]) throws(APIError)
     {
         var rest = bytes
-        skipMark(&rest)
         if endsWithCarriageReturn, let first = rest.first {
             endsWithCarriageReturn = false
             if first == Self.lineFeed { rest = rest.dropping(1) }
@@ -90,20 +88,6 @@ package struct ServerSentEventParser {
         }
     }
 
-    /// At the beginning of the stream alone; it may be cut as well.
-    private mutating func skipMark(_ bytes: inout UnsafeRawBufferPointer) {
-        while let count = markedBytes, let first = bytes.first {
-            guard first == Self.byteOrderMark[count] else {
-                // The first bytes were no mark, but the beginning of a line.
-                line = Array(Self.byteOrderMark[..<count])
-                markedBytes = nil
-                return
-            }
-            bytes = bytes.dropping(1)
-            markedBytes = count < 2 ? count + 1 : nil
-        }
-    }
-
     private mutating func keep(_ part: UnsafeRawBufferPointer) throws(APIError) {
         try checkSize(adding: part.count)
         line += part
@@ -118,6 +102,9 @@ package struct ServerSentEventParser {
         _ line: UnsafeRawBufferPointer,
         into events: inout [ServerSentEvent]
     ) throws(APIError) {
+        var line = line
+        if isFirstLine, line.starts(with: Self.byteOrderMark) { line = line.dropping(Self.byteOrderMark.count) }
+        isFirstLine = false
         guard let first = line.first else { return dispatch(into: &events) }
         // A comment.
         guard first != UInt8(ascii: ":") else { return }

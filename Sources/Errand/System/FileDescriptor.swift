@@ -84,10 +84,12 @@ struct FileDescriptor: ~Copyable {
         try bytes.withUnsafeBytes { bytes in Result { () throws(SystemError) in try writeAll(bytes) } }.get()
     }
 
-    func writeAll(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
+    func writeAll(_ bytes: UnsafeRawBufferPointer) throws(SystemError) { try Self.write(bytes, to: number) }
+
+    static func write(_ bytes: UnsafeRawBufferPointer, to number: CInt) throws(SystemError) {
         var rest = bytes
         while !rest.isEmpty {
-            let count = try Self.retrying("write") { write(number, rest.baseAddress, rest.count) }
+            let count = try retrying("write") { Foundation.write(number, rest.baseAddress, rest.count) }
             rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
         }
     }

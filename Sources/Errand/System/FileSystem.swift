@@ -12,6 +12,21 @@ enum FileSystem {
 }
 
 extension stat {
+    /// Of a symbolic link itself; `nil` if there is none.
+    init?(ofEntry path: String) {
+        self.init()
+        guard lstat(path, &self) == 0 else { return nil }
+    }
+
+    /// Follows symbolic links; `nil` if there is none.
+    init?(ofTarget path: String) {
+        self.init()
+        guard stat(path, &self) == 0 else { return nil }
+    }
+
+    /// Equal for the paths of one file.
+    var identity: [UInt64] { [UInt64(truncatingIfNeeded: st_dev), UInt64(truncatingIfNeeded: st_ino)] }
+
     /// Limited to what is a number of nanoseconds in 64 bits as well, because a file system may have any 64-bit time.
     var modificationTime: timespec {
         #if canImport(Darwin)
@@ -25,31 +40,18 @@ extension stat {
     }
 }
 
-struct FilePermissions {
-    private let status: stat
-
-    init(_ status: stat) {
-        self.status = status
-    }
-
-    /// A symbolic link is followed.
-    init?(at path: String) {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        self.init(status)
-    }
-
+extension stat {
     /// For root, the owner must be root.
-    var isOwnerTrusted: Bool { status.st_uid == geteuid() || status.st_uid == 0 }
+    var isOwnerTrusted: Bool { st_uid == geteuid() || st_uid == 0 }
 
     var isWritableByOthers: Bool {
-        status.st_mode & S_IWOTH != 0 || status.st_mode & S_IWGRP != 0 && !hasPrivateGroup
+        st_mode & S_IWOTH != 0 || st_mode & S_IWGRP != 0 && !hasPrivateGroup
     }
 
     /// In a sticky folder like `/tmp` only the owner of a file may rename or remove it.
     var reasonToRefuseFolder: String? {
         guard isOwnerTrusted else { return "another user owns its folder" }
-        let isSticky = status.st_mode & S_ISVTX != 0
+        let isSticky = st_mode & S_ISVTX != 0
         return isWritableByOthers && !isSticky ? "other users may write its folder" : nil
     }
 
@@ -60,12 +62,12 @@ struct FilePermissions {
             guard let text = buffer.baseAddress else { return false }
             let half = buffer.count / 2
             var (user, foundUser) = (passwd(), UnsafeMutablePointer<passwd>?.none)
-            guard getpwuid_r(status.st_uid, &user, text, half, &foundUser) == 0, foundUser != nil,
-                let userName = user.pw_name, user.pw_gid == status.st_gid
+            guard getpwuid_r(st_uid, &user, text, half, &foundUser) == 0, foundUser != nil,
+                let userName = user.pw_name, user.pw_gid == st_gid
             else { return false }
             let name = String(cString: userName)
             var (entry, foundGroup) = (group(), UnsafeMutablePointer<group>?.none)
-            guard getgrgid_r(status.st_gid, &entry, text + half, half, &foundGroup) == 0, foundGroup != nil,
+            guard getgrgid_r(st_gid, &entry, text + half, half, &foundGroup) == 0, foundGroup != nil,
                 let groupName = entry.gr_name, String(cString: groupName) == name
             else { return false }
             var member = entry.gr_mem

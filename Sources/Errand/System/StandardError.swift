@@ -13,7 +13,8 @@ enum StandardError {
         text.append("\n")
         text.withUTF8 { bytes in
             writeLock.withLock { _ in
-                withoutSIGPIPE(on: descriptor) { writeAll(UnsafeRawBufferPointer(bytes), to: descriptor) }
+                let bytes = UnsafeRawBufferPointer(bytes)
+                withoutSIGPIPE(on: descriptor) { (try? FileDescriptor.write(bytes, to: descriptor)) != nil }
             }
         }
     }
@@ -34,19 +35,4 @@ enum StandardError {
         pthread_sigmask(SIG_SETMASK, &former, nil)
         #endif
     }
-
-    private static func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
-        var rest = bytes
-        while !rest.isEmpty {
-            let count = writeSome(rest, to: descriptor)
-            guard count > 0 || count < 0 && errno == EINTR else { return false }
-            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(max(0, count)))
-        }
-        return true
-    }
-}
-
-/// Returns the number of bytes, or -1.
-private func writeSome(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int {
-    write(descriptor, bytes.baseAddress, bytes.count)
 }

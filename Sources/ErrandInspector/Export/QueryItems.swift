@@ -31,7 +31,7 @@ extension String {
         while let byte = rest.popFirst() {
             let position = utf8.count - rest.count
             if position > authority, byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") { isInAuthority = false }
-            let isEscape = byte == UInt8(ascii: "%") && rest.startsWithHexPair
+            let isEscape = byte == UInt8(ascii: "%") && rest.hexPair != nil
             let isBracket = byte == UInt8(ascii: "[") || byte == UInt8(ascii: "]")
             if isEscape || isBracket && isInAuthority || byte.isURICharacter {
                 text.unicodeScalars.append(Unicode.Scalar(byte))

@@ -17,11 +17,7 @@ struct CanonicalPath {
         output.reserveCapacity(path.count + 16)
         for segment in path.split(separator: slash, omittingEmptySubsequences: false) {
             if segment.startIndex > path.startIndex { output.append(slash) }
-            if isEncodedTwice {
-                for byte in segment { URIEncoding.append(byte, to: &output) }
-            } else {
-                output += URIEncoding.recoded(segment)
-            }
+            output += PercentEncoding.encoded(isEncodedTwice ? Array(segment) : PercentEncoding.decoded(segment))
         }
         return output
     }
@@ -63,9 +59,8 @@ struct CanonicalQuery {
         for item in query.split(separator: UInt8(ascii: "&")) {
             let name = item.prefix { $0 != UInt8(ascii: "=") }
             let value = item[name.endIndex...].dropFirst()
-            items.append(
-                (URIEncoding.recoded(name, decodesPlus: true), URIEncoding.recoded(value, decodesPlus: true))
-            )
+            let parts = [name, value].map { PercentEncoding.encoded(PercentEncoding.decoded($0, decodesPlus: true)) }
+            items.append((parts[0], parts[1]))
         }
     }
 

@@ -113,7 +113,7 @@ struct SignatureV4 {
         if !query.isEmpty { query.append(UInt8(ascii: "&")) }
         query += name.utf8
         query.append(UInt8(ascii: "="))
-        for byte in value { URIEncoding.append(byte, to: &query) }
+        query += PercentEncoding.encoded(value)
     }
 
     /// Returns the canonical request and the string to sign.

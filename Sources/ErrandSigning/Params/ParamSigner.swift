@@ -83,7 +83,8 @@ struct ParamSigner: Sendable {
             try add(name, addition.value, to: &fields)
             var query = Array(WireURL(request.url)?.query ?? [])
             if !query.isEmpty { query.append(UInt8(ascii: "&")) }
-            query += URIEncoding.encoded(name.utf8) + [UInt8(ascii: "=")] + URIEncoding.encoded(addition.value.utf8)
+            let value = PercentEncoding.encoded(addition.value.utf8)
+            query += PercentEncoding.encoded(name.utf8) + [UInt8(ascii: "=")] + value
             guard let url = WireURL(request.url)?.replacingQuery(with: query) else {
                 throw Self.error("the URL cannot be signed")
             }
@@ -118,7 +119,8 @@ struct ParamSigner: Sendable {
         guard let query = WireURL(url)?.query else { return [] }
         return query.split(separator: UInt8(ascii: "&")).map { item in
             let name = item.prefix { $0 != UInt8(ascii: "=") }
-            return SentParams.Field(URIEncoding.decoded(name), URIEncoding.decoded(item[name.endIndex...].dropFirst()))
+            let value = item[name.endIndex...].dropFirst()
+            return SentParams.Field(PercentEncoding.decodedFormText(name), PercentEncoding.decodedFormText(value))
         }
     }
 

@@ -125,8 +125,8 @@ extension SentParams.Field {
     /// The field with the escapes of its name and its value.
     fileprivate var percentEncoded: SentParams.Field {
         SentParams.Field(
-            String(decoding: URIEncoding.encoded(name.utf8), as: UTF8.self),
-            String(decoding: URIEncoding.encoded(value.utf8), as: UTF8.self)
+            String(decoding: PercentEncoding.encoded(name.utf8), as: UTF8.self),
+            String(decoding: PercentEncoding.encoded(value.utf8), as: UTF8.self)
         )
     }
 }

@@ -58,11 +58,11 @@ struct CookieConcurrencyTests {
         jar.store(setCookie: "sid=0", from: url)
         try jar.flush()
         let file = CookieFile(folder.file)
-        let former = FileIdentity(ofEntry: file.path)
+        let former = stat(ofEntry: file.path)?.identity
         jar.store(setCookie: "sid=1", from: url)
-        spin(while: FileIdentity(ofEntry: file.temporaryPath) == nil && FileIdentity(ofEntry: file.path) == former)
+        spin(while: stat(ofEntry: file.temporaryPath)?.identity == nil && stat(ofEntry: file.path)?.identity == former)
         jar.store(setCookie: "sid=0", from: url)
-        spin(while: FileIdentity(ofEntry: file.path) == former)
+        spin(while: stat(ofEntry: file.path)?.identity == former)
         try await until { try Data(contentsOf: folder.file).range(of: Data("\tsid\t0\n".utf8)) != nil }
     }
 

@@ -147,8 +147,7 @@ package struct HTTPBodyReader: ~Copyable {
         guard url.isFileURL else {
             throw TransportError(.invalidRequest, "a file to send is not a file URL")
         }
-        var status = stat()
-        guard stat(url.path, &status) == 0, access(url.path, R_OK) == 0 else {
+        guard let status = stat(ofTarget: url.path), access(url.path, R_OK) == 0 else {
             throw TransportError(.invalidRequest, cannotRead: url, .last("open"))
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
