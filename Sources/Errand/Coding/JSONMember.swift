@@ -41,17 +41,43 @@ struct JSONMember {
         while true {
             scanner.skipBlanks()
             guard !scanner.take(UInt8(ascii: "}")) else { return nil }
-            guard let found = try JSONReader.value(in: &scanner).string else { throw scanner.malformed() }
+            let start = scanner.position
+            guard scanner.string() != nil else { throw scanner.malformed() }
+            let found = Data(scanner.bytes[start..<scanner.position])
+            let isWanted = names.contains(try JSONReader.value(of: found).string)
             scanner.skipBlanks()
             guard scanner.take(UInt8(ascii: ":")) else { throw scanner.malformed() }
             scanner.skipBlanks()
-            let start = scanner.position
-            _ = try JSONReader.value(in: &scanner)
-            if names.contains(found) { return start..<scanner.position }
+            let value = try value()
+            if isWanted { return value }
             scanner.skipBlanks()
             guard scanner.take(UInt8(ascii: ",")) || scanner.peek == UInt8(ascii: "}") else {
                 throw scanner.malformed()
             }
         }
+    }
+
+    private mutating func value() throws -> Range<Int> {
+        let start = scanner.position
+        var depth = 0
+        repeat {
+            switch scanner.peek {
+            case UInt8(ascii: "\""): guard scanner.string() != nil else { throw scanner.malformed() }
+            case UInt8(ascii: "["), UInt8(ascii: "{"):
+                depth += 1
+                scanner.position += 1
+            case UInt8(ascii: "]"), UInt8(ascii: "}"):
+                depth -= 1
+                scanner.position += 1
+            case 0: throw scanner.malformed()
+            default: if depth > 0 { scanner.position += 1 } else { skipScalar() }
+            }
+        } while depth > 0
+        guard depth == 0, scanner.position > start else { throw scanner.malformed() }
+        return start..<scanner.position
+    }
+
+    private mutating func skipScalar() {
+        while !scanner.isAtEnd, !",]} \n\r\t".utf8.contains(scanner.peek) { scanner.position += 1 }
     }
 }

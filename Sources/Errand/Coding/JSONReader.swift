@@ -14,20 +14,11 @@ struct JSONReader {
     static func value(of text: Data) throws -> JSONValue {
         try text.withUnsafeBytes { bytes in
             var reader = JSONReader(JSONScanner(bytes))
-            let value = try reader.value()
-            reader.scanner.skipBlanks()
-            guard reader.scanner.isAtEnd else { throw reader.scanner.malformed() }
-            return value
+            return try reader.text()
         }
     }
 
-    static func value(in scanner: inout JSONScanner) throws -> JSONValue {
-        var reader = JSONReader(scanner)
-        defer { scanner = reader.scanner }
-        return try reader.value()
-    }
-
-    private mutating func value() throws -> JSONValue {
+    private mutating func text() throws -> JSONValue {
         while true {
             guard var value = try beginning() else { continue }
             while !open.isEmpty {
@@ -35,7 +26,10 @@ struct JSONReader {
                 guard let container = try closed() else { break }
                 value = container
             }
-            if open.isEmpty { return value }
+            guard open.isEmpty else { continue }
+            scanner.skipBlanks()
+            guard scanner.isAtEnd else { throw scanner.malformed() }
+            return value
         }
     }
 

@@ -67,12 +67,28 @@ final class DecodingReport: Sendable {
     private struct State {
         var converted: [String: Int] = [:]
         var skipped: [String] = []
-        var skippedTypes: [ObjectIdentifier: Int] = [:]
+        var arrays: [ObjectIdentifier: SkippingArray] = [:]
         var skippedCount = 0
+
+        mutating func didSkip(_ type: ObjectIdentifier, at index: Int, in names: [String]) {
+            // It may be decoded more than once.
+            if let array = arrays[type], array.names == names, array.last < index {
+                arrays[type] = SkippingArray(names: names, last: index, count: array.count + 1)
+            } else {
+                arrays[type] = SkippingArray(names: names, last: index, count: 1)
+            }
+        }
     }
 
     /// `nil` if nothing observes it.
     @TaskLocal static var current: DecodingReport?
+
+    /// The array of elements of one type in which some were skipped last.
+    private struct SkippingArray {
+        let names: [String]
+        var last: Int
+        var count: Int
+    }
 
     private let state = Lock(State())
 
@@ -95,12 +111,15 @@ final class DecodingReport: Sendable {
         state.withLock { $0.converted[place.isEmpty ? "the response" : place, default: 0] += 1 }
     }
 
-    var skippedTypes: [ObjectIdentifier: Int] { state.withLock(\.skippedTypes) }
+    /// In arrays that are no part of another one's elements.
+    var skippedTypes: [ObjectIdentifier: Int] { state.withLock { $0.arrays.mapValues(\.count) } }
 
     func didSkip(_ type: any Any.Type, at path: [any CodingKey], _ error: any Error) {
         let isListed = state.withLock { state in
             state.skippedCount += 1
-            state.skippedTypes[ObjectIdentifier(type), default: 0] += 1
+            if let index = path.last?.intValue, path.dropLast().allSatisfy({ $0.intValue == nil }) {
+                state.didSkip(ObjectIdentifier(type), at: index, in: path.dropLast().map(\.stringValue))
+            }
             return state.skippedCount <= Self.mostReasons
         }
         guard isListed else { return }

@@ -4,19 +4,53 @@ import Foundation
 enum ContentDisposition {
     /// The value of `filename*` where it can be decoded (RFC 8187), else that of `filename`; it may be any text.
     static func filename(in header: String) -> String? {
-        let parameters = HeaderParameters.parse(header).parameters
-        let plain = parameters.first { $0.name.lowercased() == "filename" }
-        // An extended value is not quoted.
-        let extended = parameters.first { $0.name.lowercased() == "filename*" && !$0.text.contains("\"") }
-        if let name = extended.flatMap({ decoded($0.value) }) { return name }
-        return plain.flatMap { $0.value.isEmpty && $0.text.contains("\"") ? nil : $0.value }
+        var (plain, extended) = (String?.none, String?.none)
+        var rest = header.drop { $0 != ";" }
+        while let parameter = nextParameter(&rest) {
+            switch parameter.name.lowercased() {
+            case "filename": plain = plain ?? parameter.value
+            case "filename*": extended = extended ?? (parameter.isQuoted ? "" : parameter.value)
+            default: break
+            }
+        }
+        return extended.flatMap(decoded) ?? plain
+    }
+
+    /// `rest` begins with a semicolon, or is empty.
+    private static func nextParameter(_ rest: inout Substring) -> (name: String, value: String, isQuoted: Bool)? {
+        while rest.first == ";" {
+            rest = rest.dropFirst()
+            let name = rest.prefix { $0 != "=" && $0 != ";" }
+            rest = rest[name.endIndex...]
+            // A parameter without a value.
+            guard rest.first == "=" else { continue }
+            rest = rest.dropFirst().drop { $0 == " " || $0 == "\t" }
+            let isQuoted = rest.first == "\""
+            let value =
+                isQuoted ? quoted(&rest) : String(rest.prefix { $0 != ";" }).trimmingCharacters(in: .whitespaces)
+            rest = rest.drop { $0 != ";" }
+            if let value { return (name.trimmingCharacters(in: .whitespaces), value, isQuoted) }
+        }
+        return nil
+    }
+
+    /// Returns `nil` without a closing quote.
+    private static func quoted(_ rest: inout Substring) -> String? {
+        var value = ""
+        rest = rest.dropFirst()
+        while let character = rest.popFirst() {
+            switch character {
+            case "\"": return value
+            case "\\": if let escaped = rest.popFirst() { value.append(escaped) }
+            default: value.append(character)
+            }
+        }
+        return nil
     }
 
     private static func decoded(_ value: String) -> String? {
         let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
-        guard parts.count == 3 else { return nil }
-        let (text, bytes) = (parts[2].utf8, PercentEncoding.decoded(parts[2].utf8))
-        guard bytes.count + 2 * text.count(where: { $0 == UInt8(ascii: "%") }) == text.count else { return nil }
+        guard parts.count == 3, let bytes = PercentEncoding.decodedBytes(parts[2]) else { return nil }
         return switch parts[0].lowercased() {
         case "utf-8", "utf8": String(validating: bytes, as: UTF8.self)
         case "iso-8859-1": String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))

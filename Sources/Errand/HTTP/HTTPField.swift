@@ -1,15 +1,9 @@
 /// One header line: a name, which is not case-sensitive, and a value.
 public struct HTTPField: Sendable {
-    func replacingValue(_ value: Substring) -> HTTPField {
-        var field = self
-        field.value = String(value)
-        return field
-    }
-
     /// The name in its original case.
     public let name: String
     /// The value as text: decoded as UTF-8 where the bytes are valid UTF-8, as ISO 8859-1 otherwise.
-    public private(set) var value: String
+    public let value: String
     private let isLatin1: Bool
 
     /// Creates a field from text, which is validated before the request is sent.

@@ -36,8 +36,13 @@ struct PagedList<Item> {
     ) -> PagePosition {
         // The list may have been edited since the follow-up was returned, or another load begun.
         let continued = followUp ?? (staged.pageCount == 0 ? .all : .remaining)
-        let hasChanged = requested == .remaining && session != stagedSession
-        let part = hasChanged ? .first : requested == .remaining ? continued : requested
+        let part =
+            switch requested {
+            case .first, .all: requested
+            case .remaining: isSame(session, stagedSession) ? continued : .first
+            case .next, .prefetch, .previous:
+                loaded.pageCount == 0 || isSame(session, self.session) ? requested : .first
+            }
         let position = position(of: part) ?? strategy.start
         // A hook of this load began the pending one, which is newer.
         if let pending, pending.id > id { return position }
@@ -95,6 +100,7 @@ struct PagedList<Item> {
         guard let received = takePending(id) else { return nil }
         if [.first, .next, .prefetch].contains(received.part) { lastPageLoad = id }
         let info = PageInfo(page, itemCount: received.itemCount, at: received.position, in: response)
+        defer { info.json.discard() }
         // A page that is added has those of the list already.
         loadedInput = received.input
         switch received.part {
@@ -144,6 +150,11 @@ extension PagedList {
         case .next, .prefetch: appendState = state
         case .previous: prependState = state
         }
+    }
+
+    private func isSame(_ session: UserSession?, _ other: UserSession?) -> Bool {
+        guard let session, let other else { return session == other }
+        return session.isOfSameAccount(as: other)
     }
 
     /// The load of the part can no longer be continued.
@@ -224,7 +235,7 @@ extension PagedList {
         isActive: (RequestID) -> Bool
     ) -> PageLoadDecision {
         if let pending, isActive(pending.id), part != .first || pending.part == .first { return .join(pending.id) }
-        if part == .first || loaded.pageCount > 0 && session != self.session { return .begin(.first) }
+        if part == .first || loaded.pageCount > 0 && !isSame(session, self.session) { return .begin(.first) }
         // A refresh of all pages is between two of its pages.
         if let followUp { return .begin(followUp) }
         if loaded.pageCount == 0 { return .begin(.first) }

@@ -278,7 +278,9 @@ final class LoadRunner<Value: Sendable> {
         let readsFirst = use.readsFirst(call.draft.method)
         let generation = call.service.login.generation
         if readsFirst, let deadline = call.deadline { proxy.startTimer(of: call.id, for: deadline) }
-        if readsFirst, let request = await lookupRequest(use, in: generation) {
+        let request = readsFirst ? await lookupRequest(use, in: generation) : nil
+        if request == nil { use.show?(nil) }
+        if let request {
             let step = try cache.step(for: request)
             switch step {
             case .use(let response): if let value = try await value(of: response, from: cache, use) { return value }

@@ -97,35 +97,24 @@ enum HeaderParameters {
         return (parts[0], parameters)
     }
 
-    /// Separators in quoted values, and in angle brackets at the beginning of a part, separate nothing; at least one part.
-    static func parts(of value: String, separatedBy separator: Character = ";") -> [String] {
-        var (parts, end, isEscaped) = ([""], Character?.none, false)
+    /// Semicolons in quotation marks separate nothing; at least one part.
+    private static func parts(of value: String) -> [String] {
+        var (parts, isQuoted, isEscaped) = ([""], false, false)
         for character in value {
-            if end == nil, character == separator {
+            if character == ";" && !isQuoted {
                 parts.append("")
                 continue
             }
-            if end == nil {
-                let last = parts[parts.count - 1].last { $0 != " " && $0 != "\t" }
-                end = character == "\"" && last == "=" ? "\"" : character == "<" && last == nil ? ">" : nil
-            } else if character == end, !isEscaped {
-                end = nil
-            }
-            isEscaped = end == "\"" && character == "\\" && !isEscaped
+            if character == "\"" && !isEscaped { isQuoted.toggle() }
+            isEscaped = isQuoted && character == "\\" && !isEscaped
             parts[parts.count - 1].append(character)
         }
         return parts.map { String($0[...].trimmingBlanks) }
     }
 
-    /// Empty if the quotation mark at the end is missing.
     private static func unquoted(_ value: Substring) -> String {
-        guard value.first == "\"" else { return String(value) }
-        var (text, rest) = ("", value.dropFirst())
-        while let character = rest.popFirst() {
-            if character == "\"" { return text }
-            if let next = character == "\\" ? rest.popFirst() : character { text.append(next) }
-        }
-        return ""
+        guard value.count >= 2, value.first == "\"", value.last == "\"" else { return String(value) }
+        return String(value.dropFirst().dropLast().replacing("\\\"", with: "\""))
     }
 }
 
@@ -137,5 +126,5 @@ extension StringProtocol {
 }
 
 extension Substring {
-    var trimmingBlanks: Substring { Substring(utf8.trimmingBlanks) }
+    fileprivate var trimmingBlanks: Substring { Substring(utf8.trimmingBlanks) }
 }

@@ -296,6 +296,11 @@ package struct UserSession: Sendable {
 
     /// Whether its loads have been cancelled: not by a sign-in alone.
     package var hasEnded: Bool { login.map { $0.sessions.ended != ended } ?? false }
+    /// Not after a sign-in alone: that is usually the same user, whose login has expired.
+    func isOfSameAccount(as other: UserSession) -> Bool {
+        login === other.login && jar === other.jar && ended == other.ended
+    }
+
     package func isOfSameLogin(as other: UserSession) -> Bool { login === other.login }
 }
 

@@ -96,6 +96,8 @@ struct LoginState {
     mutating func close() -> Closed {
         (unsentWaiters, unplacedWaiters) = ([], [])
         let run = exchange(&self.run, with: nil)
+        // What was sent with the login before is sent again, as after an outcome.
+        if let run, run.hasSignedIn, !run.hasOutcome { nextGeneration() }
         let waiters = Array(exchange(&self.waiters, with: [:]).values)
         return Closed(work: run?.work, waiters: waiters, holder: run?.holder)
     }
@@ -128,9 +130,11 @@ struct LoginState {
         return unplaced.isEmpty ? (close(), []) : (Closed(), unplaced)
     }
 
-    /// Ends a relogin without an outcome, unless a load that was refused waits for it.
+    /// Ends a relogin without an outcome, unless a load that was refused waits for it, or any that an early one has begun for.
     mutating func closeUnneeded(_ number: Int) -> Closed? {
-        guard isCurrent(number), unsentWaiters.isSuperset(of: waiters.keys) else { return nil }
+        guard isCurrent(number), run?.earlyStart == nil || waiters.isEmpty,
+            unsentWaiters.isSuperset(of: waiters.keys)
+        else { return nil }
         if run?.isCounted == true { limit.removeNewest() }
         return close()
     }

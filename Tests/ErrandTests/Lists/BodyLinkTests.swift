@@ -105,6 +105,25 @@ struct BodyLinkTests {
         #expect(transport.requests.count == 1)
     }
 
+    @Test func `A body is parsed once for both links, also if that fails`() throws {
+        let count = Counter()
+        let body = PageJSON(Data(#"{"next":1}"#.utf8)) { json in
+            _ = count.next()
+            return try JSONValue(json: json)
+        }
+        #expect(try body.value() == body.value())
+        #expect(count.count == 1)
+        body.discard()
+        #expect(try body.value()["next"] == 1)
+        #expect(count.count == 2)
+        let invalid = PageJSON(Data("[".utf8)) { json in
+            _ = count.next()
+            return try JSONValue(json: json)
+        }
+        for _ in 0..<2 { #expect(throws: DecodingError.self) { try invalid.value() } }
+        #expect(count.count == 3)
+    }
+
     @Test func `A path reads the links of JSON API`() async throws {
         let bodies = [
             #"{"list":["1"],"links":{"next":"/texts?page[number]=2"}}"#, #"{"list":["2"],"links":{"next":null}}"#,

@@ -45,6 +45,29 @@ struct PageCountTests {
         #expect(try await list.allItems() == [0, 1, 2, 3, 8, 9])
     }
 
+    struct Comment: Decodable, Sendable, Equatable {
+        let id: Int
+        let replies: [Comment]?
+    }
+
+    private final class Comments: PageAPIRequest<[Comment]>, APIManager {
+        let path = "/comments"
+        let method = HTTPMethod.get
+        override var strategy: any PageStrategy { .offset(limit: 2) }
+    }
+
+    @Test func `Elements that cannot be decoded inside an item are no items`() async throws {
+        let transport = ScriptedTransport { request in
+            let start = request.query["offset"]?.first.flatMap { Int($0) } ?? 0
+            let items = (start..<max(start, min(start + 2, 5))).map { #"{"id":\#($0),"replies":[{},{"id":9},{}]}"# }
+            return .json(#"{"errcode":200,"data":[\#(items.joined(separator: ","))]}"#)
+        }
+        let service = APIService.sample { $0.decoder = .lenient(skippingBadElements: true) }
+        let comments = Comments(proxy: APIProxy(service: service, transport: transport))
+        #expect(try await comments.allItems().map(\.id) == [0, 1, 2, 3, 4])
+        #expect(comments.items.first?.replies?.map(\.id) == [9])
+    }
+
     @Test(arguments: strategies)
     func `A list does not end at a page with elements that cannot be decoded`(_ strategy: any PageStrategy) async throws
     {

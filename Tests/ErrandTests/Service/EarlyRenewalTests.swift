@@ -67,6 +67,16 @@ struct EarlyRenewalTests: SessionScene {
         #expect(proxy.defaultService?.login.generation == 0)
     }
 
+    @Test func `A renewal that is cancelled is one that fails, and is not begun again`() async {
+        let proxy = proxy(accepting)
+        account.loginRenewalDate = clock.date
+        account.login = { throw CancellationError() }
+        let requests = (0..<3).map { _ in load(proxy) }
+        #expect(await screen.endings(of: requests) == Array(repeating: .success, count: 3))
+        #expect(tokens(accepting) == Array(repeating: "t0", count: 3))
+        #expect((account.logins, account.expiries) == (1, 0))
+    }
+
     @Test func `A load that is refused after a renewal that failed starts a relogin`() async {
         let proxy = proxy(refusing(but: "t2"))
         account.loginRenewalDate = clock.date

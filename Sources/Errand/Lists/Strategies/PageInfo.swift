@@ -19,6 +19,8 @@ public struct PageInfo: Sendable {
     public internal(set) var itemsBefore: Int?
     /// The largest number of items that the server sent in one page of this list, this page included.
     public internal(set) var largestPage: Int
+    /// Parsed when a strategy reads it.
+    let json: PageJSON
 
     /// Creates the information about a page, to test a custom strategy.
     ///
@@ -52,6 +54,7 @@ public struct PageInfo: Sendable {
         self.nextCursor = nextCursor
         self.previousCursor = previousCursor
         self.response = response
+        json = PageJSON(response.body)
     }
 }
 
@@ -82,21 +85,6 @@ extension PageInfo {
 
     func link(to reference: some Collection<UInt8>) -> PagePosition? {
         URLReference(reference)?.resolved(against: response.url).map(PagePosition.link)
-    }
-}
-
-extension PageInfo {
-    /// `nil` for an empty body.
-    func body(for name: String) throws(PageStrategyError) -> JSONValue? {
-        guard !response.body.isEmpty else { return nil }
-        do {
-            return try JSONValue(json: response.body)
-        } catch {
-            throw PageStrategyError(
-                "\(name) cannot be read, because the body is not JSON as in RFC 8259 and UTF-8: "
-                    + "read it with a custom PageStrategy, from the page's nextCursor"
-            )
-        }
     }
 }
 
