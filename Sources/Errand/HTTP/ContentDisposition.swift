@@ -50,7 +50,10 @@ enum ContentDisposition {
 
     private static func decoded(_ value: String) -> String? {
         let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
-        guard parts.count == 3, let bytes = PercentEncoding.decodedBytes(parts[2]) else { return nil }
+        guard parts.count == 3 else { return nil }
+        let (text, bytes) = (parts[2].utf8, PercentEncoding.decoded(parts[2].utf8))
+        // Each `%` must begin a triplet.
+        guard text.count - bytes.count == 2 * text.count(where: { $0 == UInt8(ascii: "%") }) else { return nil }
         return switch parts[0].lowercased() {
         case "utf-8", "utf8": String(validating: bytes, as: UTF8.self)
         case "iso-8859-1": String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
