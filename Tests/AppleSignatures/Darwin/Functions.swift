@@ -73,6 +73,7 @@ public func free(_: UnsafeMutableRawPointer!) { fatalError() }
     _ __n: Int
 ) -> UnsafeMutableRawPointer! { fatalError() }
 @discardableResult public func time(_: UnsafeMutablePointer<time_t>!) -> time_t { fatalError() }
+@discardableResult public func timegm(_: UnsafeMutablePointer<tm>!) -> time_t { fatalError() }
 @discardableResult public func gmtime_r(
     _: UnsafePointer<time_t>!,
     _: UnsafeMutablePointer<tm>!
