@@ -113,5 +113,10 @@ struct TemporaryFolder {
     func file(_ name: String) -> URL { url.appending(path: name) }
 
     /// Removes the folder and everything in it.
-    func remove() { try? FileManager.default.removeItem(at: url) }
+    func remove() {
+        // More than once, because a load that has not ended may add a file meanwhile.
+        for _ in 0..<10 where FileManager.default.fileExists(atPath: url.path) {
+            try? FileManager.default.removeItem(at: url)
+        }
+    }
 }
