@@ -302,14 +302,21 @@ final class CacheStage {
     }
 
     /// RFC 9111 section 4.4: what a request may have changed is not used any more.
+    ///
+    /// A request that was redirected has succeeded, whatever the last response is.
     private func invalidate(after request: HTTPRequest, _ response: APIResponse) {
-        guard request.method != .get, ![.head, .options, HTTPMethod(rawValue: "TRACE")].contains(request.method),
-            (200..<400).contains(response.status), let folder
-        else { return }
-        let named = ["Location", "Content-Location"].compactMap { response.headers[$0] }.compactMap {
-            URLReference($0.utf8)?.resolved(against: response.url)
+        guard ![.get, .head, .options, HTTPMethod(rawValue: "TRACE")].contains(request.method), let folder else {
+            return
         }
-        for url in [request.url, response.url] + named where url.hasSameOrigin(as: request.url) {
+        var urls = response.redirects
+        if (200..<400).contains(response.status) {
+            urls += [request.url, response.url]
+            for name in ["Location", "Content-Location"] {
+                let reference = response.headers[name].flatMap { URLReference($0.utf8) }
+                if let url = reference?.resolved(against: response.url) { urls.append(url) }
+            }
+        }
+        for url in urls where url.hasSameOrigin(as: request.url) {
             folder.remove(CacheKey(url))
             folder.remove(CacheKey(url, part: true))
         }

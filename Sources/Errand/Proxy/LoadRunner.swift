@@ -23,23 +23,25 @@ final class LoadRunner<Value: Sendable> {
         case held, left, unknown
     }
 
-    init(_ call: Call<Value>, in proxy: APIProxy, slot: QueueSlot) {
+    /// `slot` is `nil` without a place in the queue.
+    init(_ call: Call<Value>, in proxy: APIProxy, slot: QueueSlot? = nil) {
         self.call = call
         self.proxy = proxy
-        self.slot = slot
-        queueTime = slot.queueTime
+        queueTime = slot?.queueTime
+        self.slot =
+            if let slot, !call.queuesLater { slot } else {
+                QueueSlot(proxy.queue, number: call.id.queueNumber, lane: nil, heldLane: call.exchangeLane)
+            }
     }
 
     /// Returns what a load would send now, with its cookies, without a place in the queue.
     @concurrent static func prepare(_ call: Call<Value>, in proxy: APIProxy) async throws(APIError) -> HTTPRequest {
-        let slot = QueueSlot(proxy.queue, number: call.id.queueNumber, lane: nil)
-        return try await LoadRunner(call, in: proxy, slot: slot).prepare()
+        try await LoadRunner(call, in: proxy).prepare()
     }
 
     /// Returns the stored response of a load whose deadline has passed; `nil` without one, or if it is of no use.
     @concurrent static func fallback(of call: Call<Value>, in proxy: APIProxy) async -> LoadedValue<Value>? {
-        let slot = QueueSlot(proxy.queue, number: call.id.queueNumber, lane: nil)
-        let runner = LoadRunner(call, in: proxy, slot: slot)
+        let runner = LoadRunner(call, in: proxy)
         runner.tries = 1
         return await runner.fallbackValue(after: Interruption.timeout)
     }
@@ -151,7 +153,8 @@ final class LoadRunner<Value: Sendable> {
 
     // MARK: One attempt
 
-    /// Returns `nil` when a relogin has begun since the headers were made, which may be those of either login.
+    /// Returns `nil` if the request is to be made again: a relogin has begun since the headers were made, which may be those of
+    /// either login, or the stored response that it has validated is of no use.
     private func response(in login: SentLogin) async throws(APIError) -> APIResponse? {
         // Built after the admission, so that a queued load holds no body, and its headers are current.
         let prepared = cache.flatMap { takePrepared(from: $0, in: login.generation) }
@@ -258,6 +261,11 @@ final class LoadRunner<Value: Sendable> {
         if let lane = call.exchangeLane { _ = proxy.loads.setWaiting(in: lane, of: call.id) }
         call.trace?.didQueue()
         try await takePlace()
+        // It may have been changed meanwhile.
+        if var lane = call.exchangeLane, let priority = proxy.loads[call.id]?.priority, priority != lane.priority {
+            lane.priority = priority
+            slot = QueueSlot(proxy.queue, number: call.id.queueNumber, lane: lane)
+        }
     }
 
     private func exchange(_ request: HTTPRequest) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?) {
@@ -387,42 +395,41 @@ final class LoadRunner<Value: Sendable> {
     }
 
     /// Sends a request with the conditions of a stored response, or uses one that was stored while the load was in the queue.
+    ///
+    /// Returns `nil` if the request is to be made again.
     @inline(never) private func cachedExchange(
         _ request: HTTPRequest,
         _ cache: CacheStage,
         _ prepared: CacheStage.Step?,
         in generation: Int
     ) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?)? {
-        let key =
-            call.options.cache?.policy.isRule == true && !call.service.adapters.isEmpty ? try await keyRequest() : nil
-        var prepared = prepared
-        while true {
-            let step: CacheStage.Step
-            if let prepared {
-                step = prepared
-            } else {
-                step = try cache.step(for: request, keyRequest: key)
-                if case .send(_, let miss) = step { cache.didMiss(miss) }
+        var step = prepared
+        if step == nil {
+            let isRule = call.options.cache?.policy.isRule == true
+            let key = isRule && !call.service.adapters.isEmpty ? try await keyRequest() : nil
+            // The app's headers have been read once more.
+            guard call.isCurrent(generation) else { return nil }
+            step = try cache.step(for: request, keyRequest: key)
+            if case .send(_, let miss)? = step { cache.didMiss(miss) }
+        }
+        switch step {
+        case .use(let response)?:
+            cache.didUse(response)
+            if cache.isStale { proxy.revalidate(call, response.url) }
+            return (response, nil)
+        case .send(let sent, _)?:
+            do throws(APIError) {
+                let received =
+                    call.isCoalescing ? try await sharedResponse(to: sent, in: generation) : try await exchange(sent)
+                guard let (response, isMultiplexed) = received else { return nil }
+                // Without a stored response to validate, the load makes its request again.
+                return try cache.receive(response).map { ($0, isMultiplexed) }
+            } catch {
+                guard let stale = try cache.response(after: error) else { throw error }
+                cache.didUse(stale)
+                return (stale, nil)
             }
-            prepared = nil
-            switch step {
-            case .use(let response):
-                cache.didUse(response)
-                if cache.isStale { proxy.revalidate(call, response.url) }
-                return (response, nil)
-            case .send(let sent, _):
-                do throws(APIError) {
-                    let received =
-                        call.isCoalescing
-                        ? try await sharedResponse(to: sent, in: generation) : try await exchange(sent)
-                    guard let (response, isMultiplexed) = received else { return nil }
-                    if let received = try cache.receive(response) { return (received, isMultiplexed) }
-                } catch {
-                    guard let stale = try cache.response(after: error) else { throw error }
-                    cache.didUse(stale)
-                    return (stale, nil)
-                }
-            }
+        case nil: return nil
         }
     }
 

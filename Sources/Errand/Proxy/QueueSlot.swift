@@ -46,14 +46,24 @@ final class QueueSlot: Sendable {
     private let queue: RequestQueue
     /// `nil` is always admitted.
     private let place: QueuePlace?
+    /// Where others wait while a relogin of this load runs.
+    private let lane: QueueLane?
 
     /// `nil` where it is not known.
     let queueTime: Duration?
 
-    init(_ queue: RequestQueue, number: UInt64, lane: QueueLane?, queueTime: Duration? = nil) {
+    /// `heldLane` is that of a load that has no place of its own.
+    init(
+        _ queue: RequestQueue,
+        number: UInt64,
+        lane: QueueLane?,
+        heldLane: QueueLane? = nil,
+        queueTime: Duration? = nil
+    ) {
         self.queue = queue
         self.queueTime = queueTime
         place = lane.map { QueuePlace(number: number, lane: $0) }
+        self.lane = lane ?? heldLane
     }
 
     func acquire() async throws(APIError) {
@@ -78,10 +88,10 @@ final class QueueSlot: Sendable {
 }
 
 extension QueueSlot: LoginPlace {
-    var rank: Int { place?.lane.priority.rawValue ?? 0 }
+    var rank: Int { lane?.priority.rawValue ?? 0 }
 
     func leaveForLogin() { if let place { queue.leaveUnlessReserved(place) } }
     func reserve() { if let place { queue.reserve(place) } }
-    func holdLane() { if let place { queue.hold(place.lane) } }
-    func resumeLane() { if let place { queue.resume(place.lane) } }
+    func holdLane() { if let lane { queue.hold(lane) } }
+    func resumeLane() { if let lane { queue.resume(lane) } }
 }

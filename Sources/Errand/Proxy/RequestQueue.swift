@@ -43,7 +43,7 @@ final class RequestQueue: Sendable {
 
     /// Admits a request or has it wait, so that none that begins later is admitted before it.
     ///
-    /// An admission that it has already is kept by the next ``leaveUnlessReserved(_:)``.
+    /// An admission that it has already is kept by the next ``leaveUnlessReserved(_:)``, unless the request takes it before.
     func reserve(_ place: QueuePlace) { state.withLock { $0.reserve(place) } }
     func leaveUnlessReserved(_ place: QueuePlace) { update { $0.leaveUnlessKept(place) } }
 
@@ -183,7 +183,10 @@ struct RequestQueueState {
     var waitingCount: Int { lines.values.reduce(0) { $0 + $1.count } }
 
     mutating func admit(_ place: QueuePlace) -> Bool {
-        guard admissions.isEmpty || admissions[place.number] == nil else { return true }
+        if let index = admissions.index(forKey: place.number) {
+            admissions.values[index].isKept = false
+            return true
+        }
         guard pauses[place.lane.key] == nil, hasRoom(for: place.lane.host) else { return false }
         add(place.number, of: place.lane.host)
         return true

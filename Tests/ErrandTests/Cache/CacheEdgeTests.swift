@@ -227,4 +227,96 @@ struct CacheEdgeTests {
         await suspend(while: requests.contains { $0.isLoading })
         #expect(scene.server.requests.map(\.path) == ["/first", "/third", "/second"])
     }
+
+    @Test func `A load that was moved in the queue keeps its priority for its next try`() async throws {
+        let (gate, retry) = (Gate(), Gate())
+        let scene = try Scene(limits: QueueLimits(perHost: 1, total: 1)) { request, _ in
+            switch (request.path, request.header("X-Try")) {
+            case ("/first", _): Response.text("first").behind(gate)
+            case ("/moved", nil): Response.status(401).behind(retry)
+            default: .text(request.path)
+            }
+        }
+        let account = Account()
+        let isRenewed = Latch()
+        account.gate = isRenewed
+        scene.service.reloginHandler = account
+        scene.service.commonHeaders = { account.token == "t0" ? [:] : ["X-Try": "2"] }
+        let first = Task { await scene.load(.http, "/first") }
+        #expect(await scene.server.waitForTotalRequests(1))
+        let requests = ["/older", "/moved"].map { scene.request(.http, $0) }
+        let ids = requests.map { $0.loadData() }
+        await suspend(while: scene.proxy.queuedCount < 2)
+        #expect(scene.proxy.setPriority(.userInitiated, of: ids[1]))
+        gate.open()
+        _ = await first.value
+        retry.open()
+        await suspend(while: account.logins == 0)
+        isRenewed.open()
+        await suspend(while: requests.contains { $0.isLoading })
+        #expect(scene.server.requests.map(\.path) == ["/first", "/moved", "/moved", "/older"])
+    }
+
+    @Test func `A stored response that a 304 does not confirm is requested with headers of the time`() async throws {
+        let scene = try Scene { request, number in
+            guard request.header("If-None-Match") != nil else {
+                return Scene.version(number, "max-age=1", ["ETag": "\"a\""])
+            }
+            return .status(304, headers: ["ETag": "\"b\""])
+        }
+        let signed = Counter()
+        scene.service.adapters.request = [
+            Adapter { request, context in
+                request.headers["X-Nonce"] = "\(signed.next())"
+                request.headers["X-Attempt"] = "\(context.attempt)"
+            }
+        ]
+        #expect(await scene.load() == "v1 network")
+        scene.clock.advance(by: .seconds(2))
+        #expect(await scene.load() == "v3 network")
+        let requests = scene.server.requests
+        #expect(Set(requests.compactMap { $0.header("X-Nonce") }).count == requests.count, "none is sent twice")
+        #expect(requests.suffix(2).map { $0.header("X-Attempt") } == ["1", "2"])
+        #expect(scene.violations == [])
+    }
+
+    @Test func `Headers that are read for the key of a rule do not delay a refused login`() async throws {
+        let scene = try Scene { request, number in
+            request.header("X-Token") == "t0" ? .status(401) : Scene.version(number)
+        }
+        let (account, login) = (Account(), scene.service.login)
+        scene.service.reloginHandler = account
+        let reads = Counter()
+        scene.service.commonHeaders = {
+            let token = account.token
+            // After the headers of the request, while those of the key are read, another load has the login renewed.
+            if reads.next() == 3 {
+                await account.setToken("t1")
+                login.didSignIn()
+            }
+            return ["X-Token": token]
+        }
+        scene.service.adapters.request = [Adapter { request, _ in request.headers["X-Adapted"] = "1" }]
+        #expect(await scene.load(.elseLoad).hasSuffix("network"))
+        #expect(scene.server.requests.map { $0.header("X-Token") } == ["t1"])
+        #expect(account.logins == 0)
+    }
+
+    @Test(arguments: [404, 200])
+    func `A request that was redirected removes what each of its URLs has stored`(_ status: Int) async throws {
+        let scene = try Scene { request, number in
+            switch (request.method, request.path) {
+            case ("POST", "/items"): .status(307, headers: ["Location": "/new"])
+            case ("POST", "/new"): .status(303, headers: ["Location": "/items/7"])
+            case ("GET", "/items/7"): .text("it", status: status)
+            default: Scene.version(number)
+            }
+        }
+        #expect(await scene.load(.http, "/items") == "v1 network")
+        #expect(await scene.load(.http, "/new") == "v2 network")
+        #expect(await scene.load(.http, "/items") == "v1 cache")
+        _ = await scene.load(.http, "/items", method: .post)
+        #expect(await scene.load(.http, "/items") == "v6 network")
+        #expect(await scene.load(.http, "/new") == "v7 network")
+    }
 }

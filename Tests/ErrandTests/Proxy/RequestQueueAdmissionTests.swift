@@ -83,6 +83,17 @@ struct RequestQueueAdmissionTests {
         #expect(queue.waitingCount == 0)
     }
 
+    @Test func `A reservation ends when the load takes its place`() async {
+        let (first, next) = (place(), place())
+        queue.reserve(first)
+        // Once more, as the relogin does before it ends.
+        queue.reserve(first)
+        #expect(await queue.admission(to: first))
+        #expect(!queue.enter(next) { _ in })
+        queue.leaveUnlessReserved(first)
+        #expect(queue.waitingCount == 0, "the next relogin of the load keeps no place")
+    }
+
     @Test func `What waits in a lane that is held is admitted after its last hold, in order`() {
         let (first, other) = (place(), place(host: "b"))
         #expect(queue.admitAtOnce(first))
