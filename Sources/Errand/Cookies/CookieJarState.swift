@@ -205,6 +205,8 @@ extension CookieJarState {
     /// Applies the last logout, whether it is this jar's or in the file, and returns the cookies of the file that remain.
     private mutating func withoutEnded(_ contents: CookieFileFormat.Contents) -> [Cookie] {
         guard contents.cleared < cleared else {
+            // What the exchanges that were begun before set belongs to the session that has ended.
+            if contents.cleared > cleared { generation = generation.next }
             cleared = contents.cleared
             changes = changes.filter { $0.value.time > cleared }
             store.removeAll { $0.updated <= cleared }

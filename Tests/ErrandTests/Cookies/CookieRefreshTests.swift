@@ -66,6 +66,19 @@ struct CookieRefreshTests {
         #expect(try await sent() == "sid=3")
     }
 
+    @Test func `A response to a request from before the logout of another process changes nothing`() async throws {
+        try login("sid=1")
+        #expect(try await sent() == "sid=1")
+        let before = CookieSession(jar, clock: clock)
+        try elsewhere { $0.clear() }
+        clock.advance(by: .seconds(1))
+        #expect(try await sent() == nil)
+        before.store(from: ["Set-Cookie": "sid=2; Max-Age=1000"], url: url)
+        #expect(jar.cookies.isEmpty)
+        CookieSession(jar, clock: clock).store(from: ["Set-Cookie": "sid=3; Max-Age=1000"], url: url)
+        #expect(try await sent() == "sid=3")
+    }
+
     @Test func `A response that is stored for another login is not used`() async throws {
         let transport = ScriptedTransport { request in
             let body = Data((request.headers["Cookie"] ?? "none").utf8)
