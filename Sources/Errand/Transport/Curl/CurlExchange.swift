@@ -130,7 +130,10 @@ final class CurlExchange: @unchecked Sendable {
         }
         guard isSuccess else { return nil }
         switch write {
-        case .complete: return true
+        case .complete:
+            // While an upload waits for its stream, libcurl does not end a response whose last byte it has received.
+            if upload.isIncomplete, received.endsUpload { loop?.resume(self) }
+            return true
         case .exceedsTurn: turn?.postpone(self)
         case .awaitsRoom: deadlines.pauseTimeout()
         }
@@ -169,7 +172,7 @@ final class CurlExchange: @unchecked Sendable {
         }
         do throws(TransportError) {
             try step(self)
-            if upload.isIncomplete, received.isWholeOverHTTP2 { limitUpload() }
+            if upload.isIncomplete, received.endsUpload, received.isWhole { limitUpload() }
             return true
         } catch {
             fail(error)
@@ -178,7 +181,7 @@ final class CurlExchange: @unchecked Sendable {
     }
 
     /// Limits the timeout of an upload whose response is complete: libcurl 7.88 waits forever for an HTTP/2 server that has
-    /// responded and does not receive the rest of the body.
+    /// responded and does not receive the rest of the body, and over HTTP/1.1 while the body's stream has no more bytes.
     private func limitUpload() {
         guard !hasEarlyResponse else { return }
         hasEarlyResponse = true

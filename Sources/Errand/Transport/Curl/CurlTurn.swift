@@ -50,7 +50,7 @@ final class CurlTurn {
     /// In each turn, an exchange decodes a limited amount, so that the other exchanges, deadlines and cancellations are processed
     /// in time.
     func postpone(_ exchange: CurlExchange) {
-        postponed.append(exchange)
+        if !postponed.contains(where: { $0 === exchange }) { postponed.append(exchange) }
     }
 
     func takePostponed() -> [CurlExchange] {
