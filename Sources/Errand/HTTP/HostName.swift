@@ -9,11 +9,15 @@ package struct HostName: Hashable {
     let text: String
     let isAddress: Bool
 
-    /// `nil` without a host, for a name that is not ASCII even when the URL encodes it, and for one with an empty label, such as
-    /// `a.test..`: libraries map such names differently.
+    /// That of a name with a trailing dot is one more (RFC 1035 section 2.3.4).
+    private static let maximumLength = 253
+
+    /// `nil` without a host, for a name that is too long for the DNS or not ASCII even when the URL encodes it, and for one with
+    /// an empty label, such as `a.test..`: libraries map such names differently.
     init?(_ url: URL) {
         guard let host = Origin(url)?.host, url.host?.utf8.allSatisfy({ $0 < 0x80 }) == true else { return nil }
         let name = host.hasSuffix(".") ? String(host.dropLast()) : host
+        guard name.utf8.count <= Self.maximumLength else { return nil }
         let labels = name.split(separator: ".", omittingEmptySubsequences: false)
         guard !labels.contains(where: \.isEmpty) else { return nil }
         let address = name.hasPrefix("[") ? Self.version6(name.dropFirst().dropLast()) : Self.version4(name)

@@ -68,6 +68,9 @@ extension TransportConfiguration {
                 let reason = "the path is empty, or longer than \(Self.longestSocketPath) bytes, or contains NUL"
                 throw .refusal(of: "unixSocketPath", reason)
             }
+            if case .url = proxy {
+                throw .refusal(of: "proxy", "a connection to the socket has none; remove it or unixSocketPath")
+            }
         }
         try tls.clientIdentity?.validate()
     }

@@ -52,6 +52,8 @@ public struct TransportConfiguration: Sendable {
     /// The settings for authenticating the server and the client.
     public var tls = TLSConfiguration()
     /// The path of the Unix socket to connect to, for every host, at most 107 bytes; none by default.
+    ///
+    /// Without a proxy server: one of the environment is not used, and one in ``proxy`` is refused.
     public var unixSocketPath: String?
     /// Whether requests may use a cellular network; true by default.
     ///

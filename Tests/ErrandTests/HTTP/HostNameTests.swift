@@ -43,6 +43,16 @@ struct HostNameTests {
         #expect(HostName(URL("https://\(authority)/")) == nil)
     }
 
+    /// Of a longer one, as a server can put it into JSON, the domains would take minutes.
+    @Test func `A name has at most 253 characters`() {
+        let longest = String(repeating: "a.", count: 126) + "b"
+        #expect(HostName(URL("https://\(longest)/"))?.text == longest)
+        #expect(HostName(URL("https://\(longest)./"))?.text == longest)
+        for name in ["a.\(longest)", String(repeating: "a.", count: 100_000) + "b"] {
+            #expect(HostName(URL("https://\(name)/")) == nil)
+        }
+    }
+
     @Test func `The domains that contain a host are known, the longest first`() throws {
         let host = try #require(HostName(URL("https://a.b.example.com")))
         #expect(Array(host.parents) == ["b.example.com", "example.com", "com"])

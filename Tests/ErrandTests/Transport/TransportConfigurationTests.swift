@@ -153,6 +153,9 @@ struct TransportConfigurationTests {
         Mistake("proxy", "a file") { $0.proxy = .url(URL("file:///tmp/proxy")) },
         Mistake("proxy", "no scheme") { $0.proxy = .url(URL("//proxy.test:3128")) },
         Mistake("proxy", "no host") { $0.proxy = .url(URL("http:3128")) },
+        Mistake("proxy", "beside a socket") {
+            ($0.proxy, $0.unixSocketPath) = (.url(URL("http://proxy.test:3128")), "/tmp/s")
+        },
         Mistake("unixSocketPath", "empty") { $0.unixSocketPath = "" },
         Mistake("unixSocketPath", "too long") { $0.unixSocketPath = "/" + String(repeating: "s", count: 107) },
         Mistake("unixSocketPath", "with NUL") { $0.unixSocketPath = "/tmp/s\0" },

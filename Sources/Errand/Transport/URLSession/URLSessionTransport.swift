@@ -119,7 +119,7 @@ package final class URLSessionTransport: HTTPTransport {
 
 extension URLRequest {
     /// A timeout that is never reached, in seconds: the session's own timeouts are wrong on Linux.
-    fileprivate static let never = 86_400.0
+    fileprivate static let never = 100 * 365 * 86_400.0
 
     fileprivate init(_ exchange: URLSessionExchange) throws(TransportError) {
         self.init(url: exchange.request.url)
@@ -149,6 +149,7 @@ extension URLSessionConfiguration {
         httpShouldSetCookies = false
         httpCookieAcceptPolicy = .never
         timeoutIntervalForRequest = URLRequest.never
+        timeoutIntervalForResource = URLRequest.never
         // No limit: tasks would wait in the session's queue while their timeouts run.
         httpMaximumConnectionsPerHost = Int(Int32.max)
     }
