@@ -15,14 +15,36 @@ struct ItemStore<Item> {
         items.insert(contentsOf: newItems(of: page.reversed(), itemID: itemID).reversed(), at: 0)
     }
 
-    /// Returns how many of the first items of the next page have been received already.
+    /// Returns how many items at the beginning of a page are among the `count` first ones of the server's page, which have been
+    /// received already.
     ///
     /// With an ``ItemID``, no item of the list is added again; in a window, those before the list's have been dropped.
-    func countReceived(in preceding: ArraySlice<Item>, isWindow: Bool, itemID: ItemID<Item>?) -> Int {
-        guard let itemID else { return preceding.count }
+    func countReceived(_ count: Int, in page: ServerPage<Item>, isWindow: Bool, itemID: ItemID<Item>?) -> Int {
+        let preceding = page.items.prefix(count)
+        guard let itemID else {
+            guard page.leftOut > 0 else { return preceding.count }
+            // Where the app has left items out is not known: rather one too many than one that is missing.
+            guard let identity = ItemID<Item>.ofIdentifiable else {
+                return min(preceding.count, max(0, count - page.leftOut))
+            }
+            return preceding.lastIndex { contains($0, identity) }.map { $0 + 1 } ?? 0
+        }
         guard isWindow else { return 0 }
-        let last = preceding.lastIndex { item in items.contains { itemID.areSame($0, item) } }
-        return last.map { $0 - preceding.startIndex } ?? 0
+        return preceding.lastIndex { contains($0, itemID) } ?? 0
+    }
+
+    /// Returns the items at the beginning of a page that are before the list's, which `count` items of the server's page are.
+    func precedingItems(_ count: Int, in page: ServerPage<Item>, itemID: ItemID<Item>?) -> [Item] {
+        guard page.itemCount > count else { return page.items }
+        var preceding = page.items.prefix(count)
+        if page.leftOut > 0, itemID == nil, let identity = ItemID<Item>.ofIdentifiable {
+            while let last = preceding.last, contains(last, identity) { preceding.removeLast() }
+        }
+        return Array(preceding)
+    }
+
+    private func contains(_ item: Item, _ identity: ItemID<Item>) -> Bool {
+        items.contains { identity.areSame(item, $0) }
     }
 
     mutating func removeFirst(_ count: Int) {
@@ -70,4 +92,12 @@ struct ItemStore<Item> {
         for item in items { _ = ids.insert(item) }
         known = ids
     }
+}
+
+/// The items of a page that the app has not left out, and how many the server has sent.
+struct ServerPage<Item> {
+    let items: [Item]
+    let itemCount: Int
+
+    var leftOut: Int { itemCount - items.count }
 }

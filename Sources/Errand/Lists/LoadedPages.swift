@@ -43,8 +43,9 @@ struct LoadedPages<Item> {
     mutating func append(_ newItems: [Item], info: PageInfo, rules: ListRules<Item>) {
         totalCount = info.totalItems
         let (rows, start) = (items.count, PageStart(info.position, precedingItems: nextStart?.precedingItems ?? 0))
-        let preceding = newItems.prefix(start.precedingItems)
-        let known = store.countReceived(in: preceding, isWindow: previous != nil, itemID: rules.itemID)
+        let page = ServerPage(items: newItems, itemCount: info.itemCount)
+        let (count, isWindow) = (start.precedingItems, previous != nil)
+        let known = store.countReceived(count, in: page, isWindow: isWindow, itemID: rules.itemID)
         if known > 0 || !endsByRepeat || !isRepetition(newItems, of: info, hasIDs: rules.itemID != nil) {
             store.append(known > 0 ? Array(newItems.dropFirst(known)) : newItems, itemID: rules.itemID)
         }
@@ -75,7 +76,8 @@ struct LoadedPages<Item> {
             movePreviousCloser(pageSize: info.itemCount)
             return false
         }
-        store.prepend(info.itemCount > gap ? Array(newItems.prefix(gap)) : newItems, itemID: rules.itemID)
+        let page = ServerPage(items: newItems, itemCount: info.itemCount)
+        store.prepend(store.precedingItems(gap, in: page, itemID: rules.itemID), itemID: rules.itemID)
         insertedRows = 0..<items.count - count
         let received = min(info.itemCount, gap)
         let info = completed(info, itemsBefore: itemsBefore.map { max(0, $0 - received) })

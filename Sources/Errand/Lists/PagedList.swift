@@ -135,7 +135,7 @@ struct PagedList<Item> {
     /// Items and positions do not change.
     mutating func fail(_ id: RequestID, with error: APIError) -> ListChange? {
         guard let failed = pending, failed.id == id else { return nil }
-        pending = nil
+        (pending, repeatCount) = (nil, 0)
         staged = LoadedPages()
         let isCancelled = error.type == .cancelled
         setState(of: failed.part, to: isCancelled ? .idle : .failed(error))

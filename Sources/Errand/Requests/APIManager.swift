@@ -126,7 +126,7 @@ extension APIManager {
 
 extension APIManager {
     func beginAgain() -> RequestID {
-        guard pager != nil else { return begin(input: history.inputAgain(after: error) ?? .paramSource) }
+        guard pager != nil else { return begin(input: history.inputAgain ?? .paramSource) }
         return loadFailedPart() ?? refresh(.first, input: nil)
     }
 

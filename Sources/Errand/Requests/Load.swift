@@ -496,10 +496,11 @@ extension BaseAPIRequest {
         isFormer: Bool
     ) -> (() -> Void)? {
         removeLoad(id)
+        cancelled.remove(id)
         newestEnding = id
         // A cancellation replaces nothing else.
         if result.error?.type != .cancelled {
-            if history.recordEnding(id) {
+            if history.recordEnding(id, result.error) {
                 if error != nil || result.error != nil { error = result.error }
                 if isSuccess != (result.error == nil) { isSuccess.toggle() }
             }
@@ -511,6 +512,9 @@ extension BaseAPIRequest {
                 self.content = content
             }
         }
-        return isFormer ? nil : pager?.loadDidEnd(id, with: result, response: response)
+        guard !isFormer, let pager else { return nil }
+        let notifyObserver = pager.loadDidEnd(id, with: result, response: response)
+        if notifyObserver == nil, result.error == nil { history.removeContent() }
+        return notifyObserver
     }
 }

@@ -57,13 +57,7 @@ struct LoadHistory {
     /// What the response of the request was loaded with, and when it was received; `nil` if that is not known.
     private var content: (params: APIParams?, origin: LoadOrigin, response: APIResponse)?
 
-    /// The key stays the same unless it is spent.
-    func inputAgain(after error: APIError?) -> LoadInput? {
-        guard let newestInput else { return nil }
-        var input = newestInput.input
-        if newestEnding == newestInput.id, error?.leavesOutcomeOpen != true { input.idempotencyKey = nil }
-        return input
-    }
+    var inputAgain: LoadInput? { newestInput?.input }
 
     /// The param source may have begun a newer load, whose input stays.
     mutating func keep(_ params: APIParams?, of id: RequestID) {
@@ -85,7 +79,11 @@ struct LoadHistory {
 
     // An older ending never replaces a newer one of its kind.
 
-    mutating func recordEnding(_ id: RequestID) -> Bool { id.replaceIfNewer(&newestEnding) }
+    mutating func recordEnding(_ id: RequestID, _ error: APIError?) -> Bool {
+        // Its key is spent.
+        if newestInput?.id == id, error?.leavesOutcomeOpen != true { newestInput?.input.idempotencyKey = nil }
+        return id.replaceIfNewer(&newestEnding)
+    }
     mutating func recordResponse(_ id: RequestID) -> Bool { id.replaceIfNewer(&newestResponse) }
     mutating func recordLookup(_ id: RequestID) -> Bool { id.replaceIfNewer(&newestLookup) }
     mutating func recordSuccess(_ id: RequestID, _ response: APIResponse?, from origin: LoadOrigin) -> Bool {
@@ -97,6 +95,9 @@ struct LoadHistory {
         }
         return true
     }
+
+    /// The list has not taken the page.
+    mutating func removeContent() { content = nil }
 
     /// A load has ended with the response that there was.
     mutating func recordFormerSuccess(_ id: RequestID) { _ = id.replaceIfNewer(&newestSuccess) }

@@ -74,4 +74,73 @@ struct PageCountTests {
         #expect(try await list(strategy, bad: [5]).allItems() == [0, 1, 2, 3, 4, 6, 7, 8, 9])
         #expect(try await list(strategy, bad: [0, 4, 5, 6, 7]).allItems() == [1, 2, 3, 8, 9])
     }
+
+    private struct Row: Decodable, Identifiable, Equatable, ExpressibleByIntegerLiteral {
+        let id: Int
+        init(integerLiteral id: Int) { self.id = id }
+        init(from decoder: any Decoder) throws { id = try decoder.singleValueContainer().decode(Int.self) }
+    }
+
+    private final class Numbered: Sendable {
+        let numbers = Lock(Array(0..<8))
+    }
+
+    private final class Rows<Row: Decodable & Sendable>: PageAPIRequest<[Row]>, APIManager {
+        let path = "/rows"
+        let method = HTTPMethod.get
+        var customStrategy: any PageStrategy = .pageNumber(size: 4)
+        var isWanted: @MainActor (Row) -> Bool = { _ in true }
+        override var strategy: any PageStrategy { customStrategy }
+        func reformData(_ response: [Row]) -> [Row] { response.filter(isWanted) }
+    }
+
+    /// A list of the numbers that `server` has at the time of each request.
+    private func rows<Row>(of server: Numbered, _ type: Row.Type) -> Rows<Row> {
+        let transport = ScriptedTransport { request in
+            let page = request.query["page"]?.first.flatMap { Int($0) }.map { ($0 - 1) * 4 }
+            let start = page ?? request.query["offset"]?.first.flatMap { Int($0) } ?? 0
+            let items = server.numbers.withLock { $0.dropFirst(start).prefix(4).map(String.init) }
+            return .json(#"{"errcode":200,"data":[\#(items.joined(separator: ","))]}"#)
+        }
+        return Rows(proxy: APIProxy(fake: transport))
+    }
+
+    private func removeFirst<Row>(of server: Numbered, in list: Rows<Row>) throws {
+        server.numbers.withLock { _ = $0.removeFirst() }
+        try list.remove(at: 0)
+    }
+
+    @Test(arguments: [2, 4]) func `After an edit, a page from which the app removes items has each of its rows`(
+        _ hidden: Int
+    ) async throws {
+        let server = Numbered()
+        let list = rows(of: server, Row.self)
+        list.isWanted = { $0.id != hidden }
+        _ = try await list.value()
+        try removeFirst(of: server, in: list)
+        while list.loadNextPage() != nil { await list.waitUntilIdle() }
+        #expect(list.items.map(\.id) == (1..<8).filter { $0 != hidden })
+    }
+
+    @Test(arguments: [2, 4]) func `After an edit, no item without an identity is missing`(_ hidden: Int) async throws {
+        let server = Numbered()
+        let list = rows(of: server, Int.self)
+        list.isWanted = { $0 != hidden }
+        _ = try await list.value()
+        try removeFirst(of: server, in: list)
+        while list.loadNextPage() != nil { await list.waitUntilIdle() }
+        #expect(Set(list.items) == Set(1..<8).subtracting([hidden]))
+    }
+
+    @Test(arguments: 0..<4) func `A page in front from which the app removes items repeats no row`(
+        _ hidden: Int
+    ) async throws {
+        let list = rows(of: Numbered(), Row.self)
+        list.customStrategy = .offset(limit: 4, startOffset: 2)
+        list.isWanted = { $0.id != hidden }
+        _ = try await list.value()
+        #expect(list.loadPreviousPage() != nil)
+        await list.waitUntilIdle()
+        #expect(list.items.map(\.id) == (0..<6).filter { $0 != hidden })
+    }
 }

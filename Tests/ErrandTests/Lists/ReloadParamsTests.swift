@@ -153,4 +153,23 @@ struct ReloadParamsTests {
         #expect(await screen.ending() == .success)
         #expect(server.queries.last?.hasSuffix("text=ink") == true)
     }
+
+    @Test func `A page that the list has not taken is no reason not to load it`() async {
+        let list = numbers()
+        list.loadData()
+        #expect(await screen.ending() == .success)
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        list.refreshAll()
+        #expect(await screen.ending() == .success)
+        list.cancelAllRequests()
+        #expect(await screen.ending() == .cancelled)
+        let sent = server.queries.count
+        list.loadIfNeeded(maxAge: .seconds(60))
+        #expect(await screen.ending() == .success)
+        #expect(server.queries.count == sent + 1)
+        list.loadIfNeeded(maxAge: .seconds(60))
+        #expect(await screen.ending() == .success)
+        #expect(server.queries.count == sent + 1)
+    }
 }

@@ -157,4 +157,16 @@ struct LoadAgainTests {
         #expect(await screen.endings(2) == [.failure(.http), .success])
         #expect(transport.requests.map(\.body) == Array(repeating: .data(Data(#"{"text":"pen"}"#.utf8)), count: 2))
     }
+
+    @Test func `A key that is spent is not sent after a load that was not needed`() async {
+        let (request, keys) = (request(), Counter())
+        request.ownOptions.idempotencyKey = { "key \(keys.next())" }
+        request.loadData()
+        #expect(await screen.ending() == .success)
+        request.loadIfNeeded(maxAge: .seconds(60))
+        #expect(await screen.ending() == .success)
+        request.loadAgain()
+        #expect(await screen.ending() == .success)
+        #expect(transport.requests.map { $0.headers["Idempotency-Key"] } == ["key 1", "key 2"])
+    }
 }
