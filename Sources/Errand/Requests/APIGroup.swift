@@ -3,7 +3,7 @@ public import Observation
 /// Several requests with one ending: an ``APIBatch`` or an ``APIChain``.
 ///
 /// A group runs once and ends once: it notifies one method of its delegate, and every call of ``run()`` returns or throws. The
-/// delegates of its requests are not notified.
+/// delegates of its requests are not notified of their endings.
 ///
 /// If a group that ``start()`` began fails, it calls the ``ErrorPresenter`` of one request, once, before its delegate. A batch
 /// presents the first failure of a request that presents errors; a chain presents the failure that ended it, if that is the

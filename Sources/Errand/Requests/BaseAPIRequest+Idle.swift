@@ -13,8 +13,8 @@ extension BaseAPIRequest {
     /// ```
     public func waitUntilIdle() async {
         repeat {
-            while isLoading, !Task.isCancelled { await waitForChange() }
-            // A cancelled load is no longer counted, but its delegate may not have been notified yet.
+            while isLoading || !cancelled.isEmpty, !Task.isCancelled { await waitForChange() }
+            // The load is recorded before its delegate is notified.
             await withCheckedContinuation { delivery in proxy.deliver { delivery.resume() } }
         } while isLoading && !Task.isCancelled
     }
@@ -23,7 +23,7 @@ extension BaseAPIRequest {
     private func waitForChange() async {
         let (changes, continuation) = AsyncStream<Never>.makeStream()
         withObservationTracking {
-            _ = isLoading
+            _ = (isLoading, newestEnding)
         } onChange: {
             continuation.finish()
         }

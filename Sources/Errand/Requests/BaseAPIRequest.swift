@@ -72,6 +72,8 @@ public import Observation
     var cachedContent: (any Sendable)?
     // Oldest first.
     var loads: [RequestID] = []
+    // Of which the delegate has not been notified.
+    @ObservationIgnored var cancelled: Set<RequestID> = []
     @ObservationIgnored var history = LoadHistory()
     @ObservationIgnored var waiters: [LoadWaiter] = []
     // Of loads whose ending is not for the delegate.
@@ -186,7 +188,7 @@ extension BaseAPIRequest {
     public func cancelRequest(_ id: RequestID) {
         guard loads.contains(id) else { return }
         removeLoad(id)
-        proxy.cancelRequest(id)
+        if proxy.cancelRequest(id) { cancelled.insert(id) }
     }
 
     /// Cancels every load of this request.

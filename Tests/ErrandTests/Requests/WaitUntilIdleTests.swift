@@ -1,4 +1,6 @@
 import ErrandTesting
+import Foundation
+import TestSupport
 import Testing
 
 @testable import Errand
@@ -44,5 +46,30 @@ struct WaitUntilIdleTests {
         await request.waitUntilIdle()
         #expect(screen.events == [ending, .success, .success])
         #expect(!request.isLoading)
+    }
+
+    @Test func `A cancelled download is idle only after its file is removed and its delegate notified`() async throws {
+        let screen = RequestRecorder()
+        let (never, folder) = (Latch(), try TemporaryFolder())
+        let transport = ScriptedTransport { _ in
+            try await never.wait()
+            return .status(200)
+        }
+        let proxy = APIProxy(fake: transport)
+        for number in 1...20 {
+            let request = APIRequest<DownloadedFile>(
+                "/file",
+                destination: .file(folder.url.appending(path: "file")),
+                delegate: screen,
+                proxy: proxy
+            )
+            request.loadData()
+            await transport.waitForRequests(number)
+            request.cancelAllRequests()
+            #expect(!request.isLoading)
+            await request.waitUntilIdle()
+            #expect(screen.events.count == number)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == [])
+        }
     }
 }
