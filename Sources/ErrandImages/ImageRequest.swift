@@ -54,7 +54,9 @@ struct ImageSource: Hashable {
     let isInRelogin: Bool
 
     init(_ request: ImageRequest, isInRelogin: Bool = false) {
-        (url, cachePolicy, self.isInRelogin) = (request.url.absoluteString, request.cachePolicy, isInRelogin)
+        // A fragment is a part of the image, which is not sent (RFC 9110 section 4.2.5).
+        url = String(request.url.absoluteString.prefix { $0 != "#" })
+        (cachePolicy, self.isInRelogin) = (request.cachePolicy, isInRelogin)
         headers = request.headers.map { "\($0.name.lowercased()):\($0.value)" }
     }
 }

@@ -11,7 +11,7 @@ extension APIParams {
     ///   `the parameter filter.tags[1] is a UIColor, which JSON cannot represent`.
     public init(jsonObject: [String: Any]) throws(APIError) {
         var values: [String: Value] = [:]
-        for (name, value) in jsonObject { values[name] = try JSONObjectReader(path: name).value(of: value) }
+        for (name, value) in jsonObject { values[name] = try JSONObjectReader(member: name).value(of: value) }
         self.init(values)
     }
 }
@@ -20,8 +20,13 @@ extension APIParams {
 private struct JSONObjectReader {
     private static let depthLimit = 512
 
-    let path: String
-    var depth = 1
+    /// Redacted: a name may be a secret.
+    private let path: String
+    private let depth: Int
+
+    init(member name: String) { self.init(path: Redactor.shared.name(name), depth: 1) }
+
+    private init(path: String, depth: Int) { (self.path, self.depth) = (path, depth) }
 
     func value(of value: Any) throws(APIError) -> any Encodable & Sendable {
         guard depth <= Self.depthLimit else {
@@ -47,7 +52,7 @@ private struct JSONObjectReader {
     private func object(_ members: [String: Any]) throws(APIError) -> [String: AnyEncodable] {
         var values: [String: AnyEncodable] = [:]
         for (name, member) in members {
-            let reader = JSONObjectReader(path: "\(path).\(name)", depth: depth + 1)
+            let reader = JSONObjectReader(path: "\(path).\(Redactor.shared.name(name))", depth: depth + 1)
             values[name] = AnyEncodable(try reader.value(of: member))
         }
         return values

@@ -141,7 +141,11 @@ extension APIParams {
         else {
             return "a parameter"
         }
-        return "the parameter \(context.codingPath.map(\.stringValue).joined(separator: "."))"
+        // A name may be a secret.
+        let names = context.codingPath.map { key in
+            key.intValue == nil ? Redactor.shared.name(key.stringValue) : DecodingError.name(of: key)
+        }
+        return "the parameter \(names.joined(separator: "."))"
     }
 
     private static func tree(of layer: Layer, with encoder: JSONEncoder) throws(APIError) -> JSONValue {

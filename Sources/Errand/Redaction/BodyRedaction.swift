@@ -30,8 +30,11 @@ struct BodyRedaction {
 
     func text(of body: HTTPBody) -> String {
         let data = body.pieces.compactMap(\.data)
-        if data.count == body.pieces.count { return redactor.body(Data(data.joined()), contentType: text) }
         let count = data.reduce(0) { $0 + $1.count }
+        if data.count == body.pieces.count {
+            guard count <= Redactor.bodyLimit else { return Redactor.hidden(count: count) }
+            return redactor.body(Data(data.joined()), contentType: text)
+        }
         if isMultipart, let boundary, count <= Redactor.bodyLimit {
             let multipart = MultipartRedaction(redactor: redactor, boundary: boundary)
             if let text = multipart.text(of: body) { return text }

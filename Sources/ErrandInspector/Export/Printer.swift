@@ -61,12 +61,11 @@ struct Printer {
         return notes
     }
 
-    private func note(on piece: HTTPBody.Piece) -> String {
-        switch piece {
+    private func note(on omitted: RecordedBody.Omitted) -> String {
+        switch omitted {
         case .file(let file) where !isRedacting: "Without the bytes of the file \(file.lastPathComponent)."
         case .file: "Without the bytes of a file."
         case .stream(let stream): "Without the bytes of a \(stream)."
-        case .data(let data): "Without \(data.count) bytes."
         }
     }
 }

@@ -64,12 +64,19 @@ struct RecordedBody: Sendable {
     /// The bytes of the whole body; `nil` if they are in a file or a stream.
     let length: Int64?
     /// What is not in `kept` because it was never in memory.
-    let omitted: [HTTPBody.Piece]
+    let omitted: [Omitted]
     /// Whether the bytes of a response are in a file.
     var isInFile = false
 
     /// Whether bytes in memory were removed because of the limit.
     let isCut: Bool
+
+    /// Not the piece, whose closure would keep what the app has captured.
+    enum Omitted: Sendable {
+        case file(URL)
+        /// Its description.
+        case stream(String)
+    }
 
     init(_ data: Data, limit: Int, isInFile: Bool = false) {
         // The beginning is copied: a slice would keep all bytes in memory.
@@ -88,20 +95,21 @@ struct RecordedBody: Sendable {
             return
         }
         var (bytes, count) = (Data(), Int64(0))
-        var omitted: [HTTPBody.Piece] = []
+        var omitted: [Omitted] = []
         for piece in body.pieces {
-            guard case .data(let data) = piece else {
-                omitted.append(piece)
-                continue
+            switch piece {
+            case .file(let file): omitted.append(.file(file))
+            case .stream(let stream): omitted.append(.stream("\(stream)"))
+            case .data(let data):
+                bytes.append(contentsOf: data.prefix(limit - bytes.count))
+                count += Int64(data.count)
             }
-            bytes.append(contentsOf: data.prefix(limit - bytes.count))
-            count += Int64(data.count)
         }
         let length = omitted.isEmpty ? count : nil
         self.init(kept: bytes, length: length, isCut: count > Int64(bytes.count), omitted: omitted)
     }
 
-    private init(kept: Data, length: Int64?, isCut: Bool, omitted: [HTTPBody.Piece]) {
+    private init(kept: Data, length: Int64?, isCut: Bool, omitted: [Omitted]) {
         (self.kept, self.length, self.isCut, self.omitted) = (kept, length, isCut, omitted)
     }
 }

@@ -23,7 +23,10 @@ struct ImageOriginTests {
         ImageScene(service: service(change)) { ImageNetwork.response($0.url.lastPathComponent) }
     }
 
-    @Test(arguments: ["/7.png", "7.png", "http://shop.test/api/7.png", "http://SHOP.test:80/api/7.png"])
+    @Test(arguments: [
+        "/7.png", "7.png", "/7.png#left", "http://shop.test/api/7.png#left", "http://shop.test/api/7.png",
+        "http://SHOP.test:80/api/7.png",
+    ])
     func `A path and a URL of the service's origin have what the service adds`(_ url: String) async throws {
         let scene = scene()
         #expect(await scene.loader.outcome(of: ImageRequest(URL(url))) == "image 7")
@@ -31,6 +34,14 @@ struct ImageOriginTests {
         #expect(request.url.path == "/api/7.png")
         #expect(request.headers["Authorization"] == "s3cret" && request.headers["X-Signature"] == "s3cret")
         #expect(request.query == ["token": ["s3cret"]])
+    }
+
+    @Test func `Parts of one image are loaded once`() async {
+        let scene = scene()
+        for fragment in ["", "#left", "#right"] {
+            #expect(await scene.loader.outcome(of: ImageRequest(URL("/7.png\(fragment)"))) == "image 7")
+        }
+        #expect(scene.transport.requests.count == 1)
     }
 
     @Test func `A URL relative to another one is resolved`() async throws {

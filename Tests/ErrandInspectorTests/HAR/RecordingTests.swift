@@ -188,4 +188,22 @@ struct RecordingTests {
         #expect(released == nil)
         #expect(session.recorder.count == 1)
     }
+
+    @Test("A request that is recorded does not keep what its stream has captured")
+    func stream() throws {
+        final class Source: Sendable {}
+        weak var released: Source?
+        func record() {
+            let source = Source()
+            released = source
+            var request = request
+            request.body = .stream {
+                withExtendedLifetime(source) { AsyncStream<Data> { $0.finish() } }
+            }
+            session.begin(request)
+        }
+        record()
+        #expect(released == nil)
+        #expect(session.recorder.count == 1)
+    }
 }

@@ -46,6 +46,15 @@ struct ParamLiteralTests {
         let error = #expect(throws: APIError.self) { try json(price) }
         #expect(error?.type == .invalidRequest)
         #expect(error?.reason == "the parameter item.price cannot be encoded")
+        let balances: APIParams = ["balances": ["anna@example.org": [Double.nan]] as [String: [Double]]]
+        let hidden = "the parameter balances.<redacted 16 bytes>.[0] cannot be encoded"
+        #expect(#expect(throws: APIError.self) { try json(balances) }?.reason == hidden)
+    }
+
+    @Test func `A name of an unknown object that may be a secret is not in the error`() {
+        let object: [String: Any] = ["users": ["anna@example.org": [NSObject()]] as [String: Any]]
+        let error = #expect(throws: APIError.self) { try APIParams(jsonObject: object) }
+        #expect(error?.reason?.hasPrefix("the parameter users.<redacted 16 bytes>[0] is a ") == true)
     }
 
     @Test func `JSON of unknown shape is written as a literal`() throws {
