@@ -141,11 +141,12 @@ extension APIParams {
         else {
             return "a parameter"
         }
-        // A name may be a secret.
-        let names = context.codingPath.map { key in
-            key.intValue == nil ? Redactor.shared.name(key.stringValue) : DecodingError.name(of: key)
+        let path = context.codingPath.reduce("") { path, key in
+            // A name may be a secret.
+            let name = key.intValue == nil ? Redactor.shared.name(key.stringValue) : DecodingError.name(of: key)
+            return path.isEmpty || name.hasPrefix("[") ? path + name : "\(path).\(name)"
         }
-        return "the parameter \(names.joined(separator: "."))"
+        return "the parameter \(path)"
     }
 
     private static func tree(of layer: Layer, with encoder: JSONEncoder) throws(APIError) -> JSONValue {

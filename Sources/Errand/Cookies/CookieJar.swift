@@ -42,9 +42,11 @@ public final class CookieJar: Sendable {
         case refused(CookieRefusal)
     }
 
-    /// The period between two calls of ``CookieJar/clear()``; see ``CookieJar/generation``.
-    package struct Generation: Sendable, Hashable {
-        private var number = 0
+    /// The period between two logouts; see ``CookieJar/generation``.
+    package struct Generation: Sendable {
+        private(set) var number = 0
+        /// When it was read.
+        var date = CookieTimestamp.never
 
         var next: Generation { Generation(number: number + 1) }
     }
@@ -122,7 +124,11 @@ public final class CookieJar: Sendable {
     ///
     /// Read it before a request is sent, and pass it to `store` with the response: if the jar was cleared in between, the
     /// response's cookies are those of an ended session, and are refused.
-    package var generation: Generation { state.withLock(\.generation) }
+    package var generation: Generation {
+        var generation = state.withLock(\.generation)
+        generation.date = CookieTimestamp(.now)
+        return generation
+    }
 
     /// All cookies, oldest first, including expired cookies that have not been removed yet.
     public var cookies: [Cookie] { state.withLock(\.store.cookies) }

@@ -22,12 +22,10 @@ struct ItemStore<Item> {
     func countReceived(_ count: Int, in page: ServerPage<Item>, isWindow: Bool, itemID: ItemID<Item>?) -> Int {
         let preceding = page.items.prefix(count)
         guard let itemID else {
-            guard page.leftOut > 0 else { return preceding.count }
-            // Where the app has left items out is not known: rather one too many than one that is missing.
-            guard let identity = ItemID<Item>.ofIdentifiable else {
-                return min(preceding.count, max(0, count - page.leftOut))
-            }
-            return preceding.lastIndex { contains($0, identity) }.map { $0 + 1 } ?? 0
+            // Where the app has left items out is not known: rather an item too many than one that is missing.
+            let known = min(preceding.count, page.remaining(of: count))
+            guard known < preceding.count, let identity = ItemID<Item>.ofIdentifiable else { return known }
+            return max(known, preceding.lastIndex { contains($0, identity) }.map { $0 + 1 } ?? 0)
         }
         guard isWindow else { return 0 }
         return preceding.lastIndex { contains($0, itemID) } ?? 0
@@ -37,8 +35,9 @@ struct ItemStore<Item> {
     func precedingItems(_ count: Int, in page: ServerPage<Item>, itemID: ItemID<Item>?) -> [Item] {
         guard page.itemCount > count else { return page.items }
         var preceding = page.items.prefix(count)
-        if page.leftOut > 0, itemID == nil, let identity = ItemID<Item>.ofIdentifiable {
-            while let last = preceding.last, contains(last, identity) { preceding.removeLast() }
+        guard itemID == nil, let identity = ItemID<Item>.ofIdentifiable else { return Array(preceding) }
+        while preceding.count > page.remaining(of: count), let last = preceding.last, contains(last, identity) {
+            preceding.removeLast()
         }
         return Array(preceding)
     }
@@ -99,5 +98,6 @@ struct ServerPage<Item> {
     let items: [Item]
     let itemCount: Int
 
-    var leftOut: Int { itemCount - items.count }
+    /// How many of the first items are left at least.
+    func remaining(of count: Int) -> Int { max(0, count - max(0, itemCount - items.count)) }
 }

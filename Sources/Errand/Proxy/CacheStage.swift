@@ -303,9 +303,10 @@ final class CacheStage {
 
     /// RFC 9111 section 4.4: what a request may have changed is not used any more.
     ///
-    /// A request that was redirected has succeeded, whatever the last response is.
+    /// Each redirect is a response without an error, whatever the last one is.
     private func invalidate(after request: HTTPRequest, _ response: APIResponse) {
-        guard ![.get, .head, .options, HTTPMethod(rawValue: "TRACE")].contains(request.method), let folder else {
+        let method = request.method
+        guard method != .get, ![.head, .options, HTTPMethod(rawValue: "TRACE")].contains(method), let folder else {
             return
         }
         var urls = response.redirects

@@ -142,7 +142,7 @@ final class LoadRunner<Value: Sendable> {
 
     private func takePlace() async throws(APIError) {
         place = .unknown
-        try await slot.acquire()
+        slot = try await slot.acquire()
         place = .held
     }
 
@@ -240,7 +240,7 @@ final class LoadRunner<Value: Sendable> {
 
     /// Begins the load's first turn, for which it has not queued yet.
     private func takeFirstPlace() async throws(APIError) {
-        slot = QueueSlot(proxy.queue, number: call.id.queueNumber, lane: call.exchangeLane)
+        if !slot.hasPlace { slot = QueueSlot(proxy.queue, number: call.id.queueNumber, lane: call.exchangeLane) }
         if slot.acquireAtOnce() {
             place = .held
             if tries == 1 { queueTime = .zero }
@@ -261,11 +261,6 @@ final class LoadRunner<Value: Sendable> {
         if let lane = call.exchangeLane { _ = proxy.loads.setWaiting(in: lane, of: call.id) }
         call.trace?.didQueue()
         try await takePlace()
-        // It may have been changed meanwhile.
-        if var lane = call.exchangeLane, let priority = proxy.loads[call.id]?.priority, priority != lane.priority {
-            lane.priority = priority
-            slot = QueueSlot(proxy.queue, number: call.id.queueNumber, lane: lane)
-        }
     }
 
     private func exchange(_ request: HTTPRequest) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?) {
@@ -422,8 +417,12 @@ final class LoadRunner<Value: Sendable> {
                 let received =
                     call.isCoalescing ? try await sharedResponse(to: sent, in: generation) : try await exchange(sent)
                 guard let (response, isMultiplexed) = received else { return nil }
-                // Without a stored response to validate, the load makes its request again.
-                return try cache.receive(response).map { ($0, isMultiplexed) }
+                guard let received = try cache.receive(response) else {
+                    // The load keeps its place, but no longer for the transport.
+                    slot.didReceive(isMultiplexed: isMultiplexed, keepsPlace: true)
+                    return nil
+                }
+                return (received, isMultiplexed)
             } catch {
                 guard let stale = try cache.response(after: error) else { throw error }
                 cache.didUse(stale)

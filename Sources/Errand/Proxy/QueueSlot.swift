@@ -66,9 +66,14 @@ final class QueueSlot: Sendable {
         self.lane = lane ?? heldLane
     }
 
-    func acquire() async throws(APIError) {
-        guard let place else { return }
-        guard await queue.admission(to: place) else { throw APIError(.cancelled) }
+    var hasPlace: Bool { place != nil }
+
+    /// Returns the slot with the priority that it has by then.
+    @discardableResult func acquire() async throws(APIError) -> QueueSlot {
+        guard let place else { return self }
+        guard let lane = await queue.admission(to: place) else { throw APIError(.cancelled) }
+        guard lane.priority != place.lane.priority else { return self }
+        return QueueSlot(queue, number: place.number, lane: lane, queueTime: queueTime)
     }
 
     func acquireAtOnce() -> Bool { place.map(queue.admitAtOnce) ?? true }

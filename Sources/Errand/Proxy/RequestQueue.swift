@@ -26,12 +26,12 @@ final class RequestQueue: Sendable {
     }
     func admitAtOnce(_ place: QueuePlace) -> Bool { state.withLock { $0.admit(place) } }
 
-    /// Returns `false` when the task was cancelled.
-    func admission(to place: QueuePlace) async -> Bool {
-        guard !admitAtOnce(place) else { return true }
-        return await withCancellableContinuation(ifCancelled: false) { continuation in
-            state.withLock { state in
-                if state.admit(place) { return true }
+    /// Returns the lane in which it was admitted; `nil` when the task was cancelled.
+    func admission(to place: QueuePlace) async -> QueueLane? {
+        guard !admitAtOnce(place) else { return place.lane }
+        return await withCancellableContinuation(ifCancelled: nil) { continuation in
+            state.withLock { state -> QueueLane?? in
+                if state.admit(place) { return place.lane }
                 state.insert(.resume(continuation), at: place)
                 return nil
             }
@@ -131,7 +131,7 @@ struct RequestQueueState {
     enum Waiter: Sendable {
         /// A load without a task: most waiters are of this kind, which costs little memory.
         case start(@Sendable (QueueAdmission) -> Void, since: Duration)
-        case resume(CheckedContinuation<Bool, Never>)
+        case resume(CheckedContinuation<QueueLane?, Never>)
         /// The task finds the admission.
         case reserved
 
@@ -139,13 +139,13 @@ struct RequestQueueState {
             switch self {
             case .start(let start, let uptime):
                 start(QueueAdmission(lane: lane, queueTime: SystemClock.uptime - uptime))
-            case .resume(let continuation): continuation.resume(returning: true)
+            case .resume(let continuation): continuation.resume(returning: lane)
             case .reserved: break
             }
         }
 
         func end() {
-            if case .resume(let continuation) = self { continuation.resume(returning: false) }
+            if case .resume(let continuation) = self { continuation.resume(returning: nil) }
         }
     }
 

@@ -12,11 +12,7 @@ extension BaseAPIRequest {
     /// await screen.goodsList.waitUntilIdle()
     /// ```
     public func waitUntilIdle() async {
-        repeat {
-            while isLoading || !cancelled.isEmpty, !Task.isCancelled { await waitForChange() }
-            // The load is recorded before its delegate is notified.
-            await withCheckedContinuation { delivery in proxy.deliver { delivery.resume() } }
-        } while isLoading && !Task.isCancelled
+        while isLoading || !cancelled.isEmpty, !Task.isCancelled { await waitForChange() }
     }
 
     /// Also returns when the calling task is cancelled.

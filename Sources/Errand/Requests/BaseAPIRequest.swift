@@ -188,7 +188,9 @@ extension BaseAPIRequest {
     public func cancelRequest(_ id: RequestID) {
         guard loads.contains(id) else { return }
         removeLoad(id)
-        if proxy.cancelRequest(id) { cancelled.insert(id) }
+        // Also what the proxy has cancelled before.
+        cancelled.insert(id)
+        proxy.cancelRequest(id)
     }
 
     /// Cancels every load of this request.

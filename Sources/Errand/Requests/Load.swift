@@ -514,7 +514,7 @@ extension BaseAPIRequest {
         }
         guard !isFormer, let pager else { return nil }
         let notifyObserver = pager.loadDidEnd(id, with: result, response: response)
-        if notifyObserver == nil, result.error == nil { history.removeContent() }
+        if notifyObserver == nil, result.error == nil, history.newestSuccess == id { history.removeContent() }
         return notifyObserver
     }
 }

@@ -47,7 +47,7 @@ struct ParamLiteralTests {
         #expect(error?.type == .invalidRequest)
         #expect(error?.reason == "the parameter item.price cannot be encoded")
         let balances: APIParams = ["balances": ["anna@example.org": [Double.nan]] as [String: [Double]]]
-        let hidden = "the parameter balances.<redacted 16 bytes>.[0] cannot be encoded"
+        let hidden = "the parameter balances.<redacted 16 bytes>[0] cannot be encoded"
         #expect(#expect(throws: APIError.self) { try json(balances) }?.reason == hidden)
     }
 

@@ -71,9 +71,16 @@ struct CookieRefreshTests {
         #expect(try await sent() == "sid=1")
         let before = CookieSession(jar, clock: clock)
         try elsewhere { $0.clear() }
+        // A sign-in, less than a second after the last look at the file.
+        let after = CookieSession(jar, clock: clock)
         clock.advance(by: .seconds(1))
         #expect(try await sent() == nil)
         before.store(from: ["Set-Cookie": "sid=2; Max-Age=1000"], url: url)
+        #expect(jar.cookies.isEmpty)
+        after.store(from: ["Set-Cookie": "sid=4; Max-Age=1000"], url: url)
+        #expect(try await sent() == "sid=4")
+        jar.clear()
+        after.store(from: ["Set-Cookie": "sid=4; Max-Age=1000"], url: url)
         #expect(jar.cookies.isEmpty)
         CookieSession(jar, clock: clock).store(from: ["Set-Cookie": "sid=3; Max-Age=1000"], url: url)
         #expect(try await sent() == "sid=3")

@@ -49,7 +49,8 @@ struct HostNameTests {
         #expect(HostName(URL("https://\(longest)/"))?.text == longest)
         #expect(HostName(URL("https://\(longest)./"))?.text == longest)
         for name in ["a.\(longest)", String(repeating: "a.", count: 100_000) + "b"] {
-            #expect(HostName(URL("https://\(name)/")) == nil)
+            let isName = HostName(URL("https://\(name)/")) != nil
+            #expect(!isName)
         }
     }
 

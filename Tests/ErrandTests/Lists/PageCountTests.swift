@@ -122,6 +122,17 @@ struct PageCountTests {
         #expect(list.items.map(\.id) == (1..<8).filter { $0 != hidden })
     }
 
+    @Test func `A row that only the app has removed stays removed`() async throws {
+        let server = Numbered()
+        let list = rows(of: server, Row.self)
+        list.isWanted = { $0.id != 2 }
+        _ = try await list.value()
+        try removeFirst(of: server, in: list)
+        try list.remove(at: 1, onServer: false)
+        while list.loadNextPage() != nil { await list.waitUntilIdle() }
+        #expect(list.items.map(\.id) == [1, 4, 5, 6, 7])
+    }
+
     @Test(arguments: [2, 4]) func `After an edit, no item without an identity is missing`(_ hidden: Int) async throws {
         let server = Numbered()
         let list = rows(of: server, Int.self)

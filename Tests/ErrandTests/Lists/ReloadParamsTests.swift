@@ -160,10 +160,11 @@ struct ReloadParamsTests {
         #expect(await screen.ending() == .success)
         list.loadNextPage()
         #expect(await screen.ending() == .success)
+        // The second of its two pages.
+        screen.onEvent = { request, _ in request.cancelAllRequests() }
         list.refreshAll()
-        #expect(await screen.ending() == .success)
-        list.cancelAllRequests()
-        #expect(await screen.ending() == .cancelled)
+        #expect(await screen.endings(2) == [.success, .cancelled])
+        screen.onEvent = nil
         let sent = server.queries.count
         list.loadIfNeeded(maxAge: .seconds(60))
         #expect(await screen.ending() == .success)

@@ -14,6 +14,8 @@ final class CurlExchange: @unchecked Sendable {
 
     /// The timeout, in nanoseconds, of an upload whose complete response has been received before the body was sent.
     private static let earlyResponseTimeout: Int64 = 500_000_000
+    /// In nanoseconds.
+    private static let resumptionInterval: Int64 = 100_000_000
 
     let request: HTTPRequest
     let url: CurlURL
@@ -34,6 +36,9 @@ final class CurlExchange: @unchecked Sendable {
     private var failure: TransportError?
     @exclusivity(unchecked) var deadlines: ExchangeDeadlines
     private var hasEarlyResponse = false
+    /// When the loop resumes the upload of a refused request; `.max` for never.
+    private(set) var nextResumption = MonotonicClock.Instant.max
+    var isPostponed = false
     private var turn: CurlTurn?
     /// Resumes a transfer that waits for the bytes of a stream, or for the receiver of one; `nil` for a request without streams.
     private var loop: CurlLoop?
@@ -130,10 +135,7 @@ final class CurlExchange: @unchecked Sendable {
         }
         guard isSuccess else { return nil }
         switch write {
-        case .complete:
-            // While an upload waits for its stream, libcurl does not end a response whose last byte it has received.
-            if upload.isIncomplete, received.endsUpload { loop?.resume(self) }
-            return true
+        case .complete: return true
         case .exceedsTurn: turn?.postpone(self)
         case .awaitsRoom: deadlines.pauseTimeout()
         }
@@ -144,14 +146,18 @@ final class CurlExchange: @unchecked Sendable {
     func willResume() {
         guard let turn else { return }
         deadlines.resumeTimeout(at: turn.start)
-        turn.setAlarm(deadlines.next)
+        if nextResumption < .max { nextResumption = turn.start + Self.resumptionInterval }
+        turn.setAlarm(min(deadlines.next, nextResumption))
     }
 
     func readBody(into buffer: UnsafeMutableRawBufferPointer) -> CurlBodyRead {
         var count: Int?
+        let former = deadlines
         let isDone = perform { exchange throws(TransportError) in
             count = try exchange.upload.read(into: buffer, ready: exchange.resumption)
         }
+        // A stream that has no bytes is no activity.
+        if isDone, count == nil, nextResumption < .max { deadlines = former }
         return isDone ? count.map(CurlBodyRead.bytes) ?? .pending : .failed
     }
 
@@ -172,7 +178,10 @@ final class CurlExchange: @unchecked Sendable {
         }
         do throws(TransportError) {
             try step(self)
-            if upload.isIncomplete, received.endsUpload, received.isWhole { limitUpload() }
+            if upload.isIncomplete {
+                if received.isWholeOverHTTP2 { limitUpload() }
+                if received.refusesOverHTTP1 { resumeUpload() }
+            }
             return true
         } catch {
             fail(error)
@@ -181,12 +190,20 @@ final class CurlExchange: @unchecked Sendable {
     }
 
     /// Limits the timeout of an upload whose response is complete: libcurl 7.88 waits forever for an HTTP/2 server that has
-    /// responded and does not receive the rest of the body, and over HTTP/1.1 while the body's stream has no more bytes.
+    /// responded and does not receive the rest of the body.
     private func limitUpload() {
         guard !hasEarlyResponse else { return }
         hasEarlyResponse = true
         deadlines.limitTimeout(to: Self.earlyResponseTimeout)
         turn?.setAlarm(deadlines.next)
+    }
+
+    /// Has the loop resume an upload that waits for its stream although the server has refused it: while it is paused, libcurl
+    /// does not end the response, whose last byte may come at any time.
+    private func resumeUpload() {
+        guard let turn, loop != nil, nextResumption == .max else { return }
+        nextResumption = turn.start
+        turn.setAlarm(nextResumption)
     }
 
     // MARK: The end

@@ -207,8 +207,12 @@ final class CurlLoop: @unchecked Sendable {
         guard now >= turn.alarm else { return }
         for exchange in running.filter({ now >= $0.deadlines.next }) { end(exchange) { $0.expire(at: now) } }
         for exchange in running { endConnectionWait(of: exchange, at: now) }
+        for exchange in running where now >= exchange.nextResumption { continueTransfer(of: exchange) }
         turn.clearAlarm()
-        running.forEach { turn.setAlarm(min($0.deadlines.next, $0.handle?.connectionWaitEnd ?? .max)) }
+        for exchange in running {
+            let next = min(exchange.deadlines.next, exchange.nextResumption)
+            turn.setAlarm(min(next, exchange.handle?.connectionWaitEnd ?? .max))
+        }
     }
 
     /// The exchange opens a connection when it has waited long enough for that of another one.

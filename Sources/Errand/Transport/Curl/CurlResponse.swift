@@ -30,12 +30,12 @@ struct CurlResponse: ~Copyable {
         self.progress = progress
     }
 
-    /// Whether the server needs no more of the request's body; over HTTP/1.1, it may read on after a success.
-    var endsUpload: Bool { block.isComplete && (block.isHTTP2 || block.status >= 300) }
+    /// Whether the server needs no more of the request's body; after a success, it may read on.
+    var refusesOverHTTP1: Bool { block.isComplete && !block.isHTTP2 && block.status >= 300 }
 
-    /// Known before libcurl reports it, but not of a body without a length.
-    var isWhole: Bool {
-        guard block.isComplete, decoder?.isBusy != true else { return false }
+    /// Known before libcurl reports it.
+    var isWholeOverHTTP2: Bool {
+        guard block.isComplete, block.isHTTP2, decoder?.isBusy != true else { return false }
         return !hasBody || layout.contentLength == receivedBytes
     }
 

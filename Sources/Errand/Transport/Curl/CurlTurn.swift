@@ -50,11 +50,14 @@ final class CurlTurn {
     /// In each turn, an exchange decodes a limited amount, so that the other exchanges, deadlines and cancellations are processed
     /// in time.
     func postpone(_ exchange: CurlExchange) {
-        if !postponed.contains(where: { $0 === exchange }) { postponed.append(exchange) }
+        guard !exchange.isPostponed else { return }
+        exchange.isPostponed = true
+        postponed.append(exchange)
     }
 
     func takePostponed() -> [CurlExchange] {
         defer { postponed = [] }
+        for exchange in postponed { exchange.isPostponed = false }
         return postponed
     }
 }
