@@ -12,7 +12,7 @@ extension BaseAPIRequest {
     /// await screen.goodsList.waitUntilIdle()
     /// ```
     public func waitUntilIdle() async {
-        while isLoading || !cancelled.isEmpty, !Task.isCancelled { await waitForChange() }
+        while isLoading || cancelledCount > 0, !Task.isCancelled { await waitForChange() }
     }
 
     /// Also returns when the calling task is cancelled.

@@ -72,8 +72,8 @@ public import Observation
     var cachedContent: (any Sendable)?
     // Oldest first.
     var loads: [RequestID] = []
-    // Of which the delegate has not been notified.
-    @ObservationIgnored var cancelled: Set<RequestID> = []
+    // The number of those that were cancelled, and have not ended yet: a download removes its file before.
+    @ObservationIgnored var cancelledCount = 0
     @ObservationIgnored var history = LoadHistory()
     @ObservationIgnored var waiters: [LoadWaiter] = []
     // Of loads whose ending is not for the delegate.
@@ -188,8 +188,7 @@ extension BaseAPIRequest {
     public func cancelRequest(_ id: RequestID) {
         guard loads.contains(id) else { return }
         removeLoad(id)
-        // Also what the proxy has cancelled before.
-        cancelled.insert(id)
+        cancelledCount += 1
         proxy.cancelRequest(id)
     }
 
@@ -227,11 +226,12 @@ extension BaseAPIRequest {
     @discardableResult
     public func loadAgain() -> RequestID? { (self as? any APIManager)?.beginAgain() }
 
-    /// Finds the oldest load, which it usually is, at once.
-    func removeLoad(_ id: RequestID) {
-        guard let index = loads.firstIndex(of: id) else { return }
+    /// Finds the oldest load, which it usually is, at once; returns whether the load was not cancelled before.
+    @discardableResult func removeLoad(_ id: RequestID) -> Bool {
+        guard let index = loads.firstIndex(of: id) else { return false }
         if activity != nil, loads.last == id { activity = nil }
         loads.remove(at: index)
+        return true
     }
 }
 

@@ -495,8 +495,7 @@ extension BaseAPIRequest {
         response: APIResponse?,
         isFormer: Bool
     ) -> (() -> Void)? {
-        removeLoad(id)
-        cancelled.remove(id)
+        if !removeLoad(id) { cancelledCount -= 1 }
         newestEnding = id
         // A cancellation replaces nothing else.
         if result.error?.type != .cancelled {
