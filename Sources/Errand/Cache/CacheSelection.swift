@@ -23,10 +23,10 @@ struct CacheSelection: Sendable, Equatable {
     }
 
     /// `language` is that of the response: it is the one to a request that prefers it to all others.
-    func matches(_ request: HTTPRequest, language: String?) -> Bool {
+    func matches(_ request: HTTPRequest, language: @autoclosure () -> String?) -> Bool {
         lines.allSatisfy { line in
             if line.value == request.headers.normalized(line.name) { return true }
-            guard line.name == "accept-language", let language else { return false }
+            guard line.name == "accept-language", let language = language() else { return false }
             return request.headers.preferredLanguage?.equalsIgnoringCase(language) == true
         }
     }
