@@ -6,6 +6,10 @@ struct StoredRange: Equatable {
     var last: Int64
     let length: Int64
 
+    var contentRange: String { "bytes \(first)-\(last)/\(length)" }
+}
+
+extension StoredRange {
     /// From the `Content-Range` of a 206.
     init?(contentRange text: String) {
         let parts = text.split(whereSeparator: { $0 == " " || $0 == "-" || $0 == "/" })
@@ -30,8 +34,6 @@ struct StoredRange: Equatable {
         self.length = length
         guard first <= last else { return nil }
     }
-
-    var contentRange: String { "bytes \(first)-\(last)/\(length)" }
 }
 
 extension StoredResponse {
@@ -40,7 +42,7 @@ extension StoredResponse {
         guard bodyLength > 0, headers["Content-Encoding"] == nil else { return nil }
         guard status == 206 else {
             guard status == 200 else { return nil }
-            return StoredRange(range: "bytes=0-", length: bodyLength)
+            return StoredRange(first: 0, last: bodyLength - 1, length: bodyLength)
         }
         guard var range = headers["Content-Range"].flatMap(StoredRange.init(contentRange:)) else { return nil }
         // The server may have sent less than it has said.

@@ -195,7 +195,7 @@ final class CacheStage {
         _ response: inout HTTPResponse,
         _ file: inout CacheBodyFile?
     ) {
-        guard let stored = entry.stored.storedRange, let part = request.headers["Range"].flatMap(entry.stored.part)
+        guard let part = request.headers["Range"].flatMap(entry.stored.part), let stored = entry.stored.storedRange
         else { return }
         guard let body = file == nil ? response.body : entry.body.data() else { return }
         file = nil
