@@ -89,12 +89,9 @@ static void *library(const char *symbol, const char *file) {
     return dlsym(RTLD_DEFAULT, symbol) ? RTLD_DEFAULT : dlopen(file, RTLD_NOW | RTLD_LOCAL);
 }
 
-static bool has_symbol(void *library, const char *symbol) { return library || dlsym(library, symbol); }
-
 static void load_zlib(void) {
     void *from = library("inflateInit2_", "libz.so.1");
-    zlib.is_available = has_symbol(from, "inflateInit2_")
-        && resolve(from, &zlib.inflate_init, "inflateInit2_")
+    zlib.is_available = resolve(from, &zlib.inflate_init, "inflateInit2_")
         && resolve(from, &zlib.inflate, "inflate")
         && resolve(from, &zlib.inflate_reset, "inflateReset")
         && resolve(from, &zlib.inflate_end, "inflateEnd");
@@ -102,16 +99,14 @@ static void load_zlib(void) {
 
 static void load_brotli(void) {
     void *from = library("BrotliDecoderCreateInstance", "libbrotlidec.so.1");
-    brotli.is_available = has_symbol(from, "BrotliDecoderCreateInstance")
-        && resolve(from, &brotli.make, "BrotliDecoderCreateInstance")
+    brotli.is_available = resolve(from, &brotli.make, "BrotliDecoderCreateInstance")
         && resolve(from, &brotli.decode, "BrotliDecoderDecompressStream")
         && resolve(from, &brotli.free, "BrotliDecoderDestroyInstance");
 }
 
 static void load_zstd(void) {
     void *from = library("ZSTD_createDStream", "libzstd.so.1");
-    zstd.is_available = has_symbol(from, "ZSTD_createDStream")
-        && resolve(from, &zstd.make, "ZSTD_createDStream")
+    zstd.is_available = resolve(from, &zstd.make, "ZSTD_createDStream")
         && resolve(from, &zstd.decode, "ZSTD_decompressStream")
         && resolve(from, &zstd.set_parameter, "ZSTD_DCtx_setParameter")
         && resolve(from, &zstd.is_error, "ZSTD_isError")

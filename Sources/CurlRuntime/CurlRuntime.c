@@ -50,12 +50,6 @@ typedef struct version_info {
     int features;
 } version_info;
 
-/// The first members of `struct curl_easyoption`.
-typedef struct option_info {
-    const char *name;
-    int number;
-} option_info;
-
 /// `struct CURLMsg`.
 typedef struct message {
     int kind;
@@ -79,7 +73,6 @@ static struct {
     int (*global_init)(long);
     const version_info *(*version_info)(int);
     const char *(*easy_strerror)(int);
-    const option_info *(*easy_option_by_name)(const char *);
     curlrt_easy *(*easy_init)(void);
     void (*easy_cleanup)(curlrt_easy *);
     int (*easy_setopt)(curlrt_easy *, int, ...);
@@ -122,7 +115,6 @@ static bool resolve_all(void) {
     return resolve(&curl.global_init, "curl_global_init")
         && resolve(&curl.version_info, "curl_version_info")
         && resolve(&curl.easy_strerror, "curl_easy_strerror")
-        && resolve(&curl.easy_option_by_name, "curl_easy_option_by_name")
         && resolve(&curl.easy_init, "curl_easy_init")
         && resolve(&curl.easy_cleanup, "curl_easy_cleanup")
         && resolve(&curl.easy_setopt, "curl_easy_setopt")
@@ -194,12 +186,6 @@ unsigned int curlrt_version_number(void) {
 }
 
 int curlrt_features(void) { return curlrt_unavailable() ? 0 : curl.version_info(version_now)->features; }
-
-int curlrt_option_number(const char *name) {
-    if (curlrt_unavailable()) return -1;
-    const option_info *option = curl.easy_option_by_name(name);
-    return option ? option->number : -1;
-}
 
 const char *curlrt_error_text(int code) { return curl.easy_strerror(code); }
 

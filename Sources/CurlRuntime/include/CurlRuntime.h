@@ -39,9 +39,6 @@ unsigned int curlrt_version_number(void);
 /// Returns the features of libcurl, the bits `CURL_VERSION_*`; 0 when it is not usable.
 int curlrt_features(void);
 
-/// Returns the number of the option `name`; -1 when this libcurl does not have it or cannot look up options.
-int curlrt_option_number(const char *name);
-
 /// Returns libcurl's message for a result code.
 const char *curlrt_error_text(int code);
 

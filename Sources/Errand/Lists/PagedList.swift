@@ -257,17 +257,15 @@ extension PagedList {
 
     func ends(with error: APIError, of id: RequestID) -> Bool {
         guard let pending, pending.id == id, error.type == .http, error.status == 404 else { return false }
-        return switch pending.part {
-        case .next, .prefetch: loaded.endsWithoutNext
-        case .remaining: staged.endsWithoutNext
-        case .first, .all, .previous: false
-        }
+        return pages(before: pending.part)?.endsWithoutNext == true
     }
 
-    func blockedReason(for part: ListPart) -> String? {
+    func blockedReason(for part: ListPart) -> String? { pages(before: part)?.blockedReason }
+
+    private func pages(before part: ListPart) -> LoadedPages<Item>? {
         switch part {
-        case .next, .prefetch: loaded.blockedReason
-        case .remaining: staged.blockedReason
+        case .next, .prefetch: loaded
+        case .remaining: staged
         case .first, .all, .previous: nil
         }
     }

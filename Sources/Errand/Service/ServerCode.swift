@@ -88,6 +88,11 @@ extension ServerCode {
         case .null, .array, .object, nil: return nil
         }
     }
+
+    /// That of a member with this name, or at this path, such as `error.code`.
+    package init?(in json: JSONValue, at key: String) {
+        self.init(json: json[key] ?? key.split(separator: ".").reduce(json) { $0?[String($1)] })
+    }
 }
 
 extension ServerCode: RedactedDescription {

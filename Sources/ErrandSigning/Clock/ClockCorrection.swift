@@ -41,11 +41,9 @@ extension ClockCorrection {
     ///   - key: The name of the code in the JSON object of the response, or a path of names such as `error.code`.
     /// - Returns: A correction.
     public static func onCodes(_ codes: Set<ServerCode>, at key: String = "errcode") -> ClockCorrection {
-        let names = key.split(separator: ".").map(String.init)
-        return ClockCorrection { response in
+        ClockCorrection { response in
             guard !response.body.isEmpty, let body = try? JSONValue(json: response.body) else { return false }
-            let value = body[key] ?? names.reduce(.some(body)) { object, name in object?[name] }
-            return ServerCode(json: value).map(codes.contains) ?? false
+            return ServerCode(in: body, at: key).map(codes.contains) ?? false
         }
     }
 

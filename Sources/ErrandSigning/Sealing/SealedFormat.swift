@@ -118,9 +118,7 @@ extension TrafficSealing {
             return nil
         }
         guard let json = try? JSONValue(json: response.body) else { return nil }
-        if let code = json[codeKey] { return ServerCode(clear: code) }
-        let member = codeKey.split(separator: ".").reduce(Optional(json)) { $0?[String($1)] }
-        return member.flatMap(ServerCode.init(clear:))
+        return ServerCode(in: json, at: codeKey)
     }
 
     /// Returns whether a response means that the server does not know the key.
@@ -131,18 +129,5 @@ extension TrafficSealing {
     /// Returns whether a response may be one that is not sealed.
     func isClear(_ response: APIResponse, _ code: ServerCode?) -> Bool {
         clearStatuses.contains(response.status) || code.map(clearCodes.contains) == true
-    }
-}
-
-extension ServerCode {
-    fileprivate init?(clear value: JSONValue) {
-        switch value {
-        case .int(let number): self.init(String(number))
-        case .double(let number): self.init("\(number)")
-        case .decimal(let number): self.init("\(number)")
-        case .string(let text): self.init(text)
-        case .bool(let flag): self.init(flag)
-        case .null, .array, .object: return nil
-        }
     }
 }

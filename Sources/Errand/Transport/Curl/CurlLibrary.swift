@@ -23,9 +23,6 @@ enum CurlLibrary {
     /// Whether it supports HTTP/3 and falls back to other versions, since 7.88; `CURL_VERSION_HTTP3` of its features.
     static let supportsHTTP3 = versionNumber >= 0x07_5800 && curlrt_features() & 1 << 25 != 0
 
-    /// -1 when there is no option of that name.
-    static func optionNumber(named name: String) -> Int32 { curlrt_option_number(name) }
-
     /// The exit of the process waits for `body`; once the exit has begun, this does not return.
     static func performWork(_ body: () -> Void) {
         curlrt_enter()
