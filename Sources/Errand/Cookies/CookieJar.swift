@@ -43,10 +43,8 @@ public final class CookieJar: Sendable {
     }
 
     /// The period between two logouts; see ``CookieJar/generation``.
-    package struct Generation: Sendable {
-        private(set) var number = 0
-        /// When it was read.
-        var date = CookieTimestamp.never
+    package struct Generation: Sendable, Hashable {
+        private var number = 0
 
         var next: Generation { Generation(number: number + 1) }
     }
@@ -124,11 +122,7 @@ public final class CookieJar: Sendable {
     ///
     /// Read it before a request is sent, and pass it to `store` with the response: if the jar was cleared in between, the
     /// response's cookies are those of an ended session, and are refused.
-    package var generation: Generation {
-        var generation = state.withLock(\.generation)
-        generation.date = CookieTimestamp(.now)
-        return generation
-    }
+    package var generation: Generation { state.withLock(\.generation) }
 
     /// All cookies, oldest first, including expired cookies that have not been removed yet.
     public var cookies: [Cookie] { state.withLock(\.store.cookies) }

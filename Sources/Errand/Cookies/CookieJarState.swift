@@ -31,8 +31,6 @@ struct CookieJarState: Sendable {
     private(set) var generation = CookieJar.Generation()
     /// The time of the last logout, which has ended everything up to then.
     private(set) var cleared = CookieTimestamp.never
-    /// The time of the last logout, if another process has saved it.
-    private var otherLogout: CookieTimestamp?
     private(set) var changes: [Cookie.Key: Change] = [:]
     /// The latest date of the changes, at which a save removes expired cookies.
     private(set) var changeDate: Date?
@@ -60,7 +58,7 @@ struct CookieJarState: Sendable {
         sentIn sent: CookieJar.Generation?,
         at date: Date
     ) -> CookieJar.Outcome {
-        guard sent.map(isCurrent) != false else { return .refused(.cleared) }
+        guard sent == nil || sent == generation else { return .refused(.cleared) }
         store.removeExpired(at: date)
         guard isFromSecureOrigin || !store.shadowsSecureCookie(cookie) else { return .refused(.shadowsSecureCookie) }
         var cookie = cookie
@@ -80,12 +78,6 @@ struct CookieJarState: Sendable {
             if evicted.saved != nil { record(Change(time: change.time, isSecure: true), of: evicted.cookie.key) }
         }
         return store[key].map { .stored($0) } ?? .removed
-    }
-
-    /// Also those that another process has ended, but that began after its logout and before the file was read.
-    private func isCurrent(_ sent: CookieJar.Generation) -> Bool {
-        if sent.number == generation.number { return true }
-        return sent.next.number == generation.number && otherLogout.map { sent.date > $0 } == true
     }
 
     /// Except those that have changed.
@@ -118,7 +110,7 @@ struct CookieJarState: Sendable {
         store.removeAll { _ in true }
         (changes, changeDate) = ([:], nil)
         cleared = max(cleared, time)
-        (generation, otherLogout) = (generation.next, nil)
+        generation = generation.next
         revision += 1
     }
 
@@ -213,7 +205,8 @@ extension CookieJarState {
     /// Applies the last logout, whether it is this jar's or in the file, and returns the cookies of the file that remain.
     private mutating func withoutEnded(_ contents: CookieFileFormat.Contents) -> [Cookie] {
         guard contents.cleared < cleared else {
-            if contents.cleared > cleared { (generation, otherLogout) = (generation.next, contents.cleared) }
+            // What exchanges set that began before this was read may belong to the session that has ended.
+            if contents.cleared > cleared { generation = generation.next }
             cleared = contents.cleared
             changes = changes.filter { $0.value.time > cleared }
             store.removeAll { $0.updated <= cleared }

@@ -240,6 +240,8 @@ final class LoadRunner<Value: Sendable> {
 
     /// Begins the load's first turn, for which it has not queued yet.
     private func takeFirstPlace() async throws(APIError) {
+        // When it is sent again.
+        if slot.hasPlace, place == .held { return }
         if !slot.hasPlace { slot = QueueSlot(proxy.queue, number: call.id.queueNumber, lane: call.exchangeLane) }
         if slot.acquireAtOnce() {
             place = .held

@@ -12,7 +12,11 @@ extension BaseAPIRequest {
     /// await screen.goodsList.waitUntilIdle()
     /// ```
     public func waitUntilIdle() async {
-        while isLoading || cancelledCount > 0, !Task.isCancelled { await waitForChange() }
+        repeat {
+            while isLoading || cancelledCount > 0, !Task.isCancelled { await waitForChange() }
+            // Not inside the ending, which is recorded before the delegate is notified.
+            await withCheckedContinuation { delivery in proxy.deliver { delivery.resume() } }
+        } while (isLoading || cancelledCount > 0) && !Task.isCancelled
     }
 
     /// Also returns when the calling task is cancelled.

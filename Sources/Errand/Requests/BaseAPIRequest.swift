@@ -229,8 +229,10 @@ extension BaseAPIRequest {
     /// Finds the oldest load, which it usually is, at once; returns whether the load was not cancelled before.
     @discardableResult func removeLoad(_ id: RequestID) -> Bool {
         guard let index = loads.firstIndex(of: id) else { return false }
-        if activity != nil, loads.last == id { activity = nil }
+        let isNewest = loads.last == id
         loads.remove(at: index)
+        // Not before: its observers may cancel loads.
+        if isNewest, activity != nil { activity = nil }
         return true
     }
 }

@@ -146,7 +146,8 @@ final class CurlExchange: @unchecked Sendable {
     func willResume() {
         guard let turn else { return }
         deadlines.resumeTimeout(at: turn.start)
-        if nextResumption < .max { nextResumption = turn.start + Self.resumptionInterval }
+        let isRefused = nextResumption < .max && upload.isIncomplete
+        nextResumption = isRefused ? turn.start + Self.resumptionInterval : .max
         turn.setAlarm(min(deadlines.next, nextResumption))
     }
 
@@ -180,7 +181,7 @@ final class CurlExchange: @unchecked Sendable {
             try step(self)
             if upload.isIncomplete {
                 if received.isWholeOverHTTP2 { limitUpload() }
-                if received.refusesOverHTTP1 { resumeUpload() }
+                if received.refusesUpload { resumeUpload() }
             }
             return true
         } catch {
@@ -201,7 +202,7 @@ final class CurlExchange: @unchecked Sendable {
     /// Has the loop resume an upload that waits for its stream although the server has refused it: while it is paused, libcurl
     /// does not end the response, whose last byte may come at any time.
     private func resumeUpload() {
-        guard let turn, loop != nil, nextResumption == .max else { return }
+        guard let turn, request.body.isStreamed, nextResumption == .max else { return }
         nextResumption = turn.start
         turn.setAlarm(nextResumption)
     }

@@ -31,7 +31,7 @@ struct CurlResponse: ~Copyable {
     }
 
     /// Whether the server needs no more of the request's body; after a success, it may read on.
-    var refusesOverHTTP1: Bool { block.isComplete && !block.isHTTP2 && block.status >= 300 }
+    var refusesUpload: Bool { block.isComplete && block.status >= 300 }
 
     /// Known before libcurl reports it.
     var isWholeOverHTTP2: Bool {

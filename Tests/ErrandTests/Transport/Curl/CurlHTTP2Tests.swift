@@ -1,4 +1,5 @@
 #if os(Linux)
+import ErrandTesting
 import FixtureServer
 import Foundation
 import TestSupport
@@ -59,6 +60,7 @@ struct CurlHTTP2Tests {
                 listen 127.0.0.1:\(port) ssl http2; ssl_certificate server.pem; ssl_certificate_key server.pem;
                 add_header Set-Cookie a=1; add_header Set-Cookie b=2; add_trailer X-Trailer 1;
                 location / { return 200 "$server_protocol $connection $request_method $http_x_empty|$http_x_a $request_uri"; }
+                location /refused { gzip on; gzip_types *; gzip_min_length 1; default_type text/plain; return 403 "refused"; }
                 location /slow { limit_rate 50k; alias ./; try_files /ca.pem =404; }
             }
         }
@@ -97,6 +99,21 @@ struct CurlHTTP2Tests {
     func `The path and the query arrive unchanged`(_ target: String) async throws {
         let response = try await send(HTTPRequest(.get, URL(url.absoluteString.dropLast() + target)))
         #expect(words(response).last.map(String.init) == target)
+    }
+
+    @Test func `A refusal of unknown length is the response while the body has no more bytes`() async throws {
+        let body = HTTPBody.stream {
+            let parts = Counter()
+            return AsyncStream<Data> {
+                if parts.next() > 1 { try? await Latch().wait() }
+                return Data("first".utf8)
+            }
+        }
+        var request = HTTPRequest(.post, url.appending(path: "refused"), body: body)
+        (request.timeout, request.deadline) = (nil, nil)
+        let response = try await send(request)
+        #expect(response.status == 403 && response.headers["Content-Length"] == nil)
+        #expect(String(decoding: response.body, as: UTF8.self) == "refused")
     }
 
     @Test func `Many requests share one connection`() async throws {
