@@ -4,7 +4,7 @@
 ///
 /// Each load calls exactly one of the three ending methods, on the main actor, after the call that began the load has returned.
 /// The delegate is not notified of the ending if a closure or an `async` call receives it, or if the load is part of a batch or
-/// chain; of progress, activity and elements, it is notified in any case.
+/// chain. It is notified of progress and activity in any case, and of elements unless ``APIManager/elements(params:)`` reads them.
 /// Inside these methods, you may load again, cancel, and release the request or this delegate.
 @MainActor public protocol APIManagerCallbackDelegate: AnyObject {
     /// A load has succeeded; its response is in ``APIManager/response``.

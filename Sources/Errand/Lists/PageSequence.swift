@@ -1,9 +1,9 @@
 /// The pages of a list, one by one, each requested when the iteration reaches it; for scripts.
 ///
-/// Returned by ``APIManager/pages(params:)``. An iteration begins with a reload of the list; do not load other pages of the list
-/// until the iteration has ended. Each element contains the items that a page added to ``PagedManager/items``. If a page fails,
-/// the iterator throws the error, and its next call requests the same page again. Cancelling the task cancels the load of the
-/// page, unless other calls wait for the load as well.
+/// Returned by ``APIManager/pages(params:)``. An iteration begins with the first page, which replaces the list; do not load
+/// other pages of the list until the iteration has ended. Each element contains the items that a page added to
+/// ``PagedManager/items``. If a page fails, the iterator throws the error, and its next call requests the same page again.
+/// Cancelling the task cancels the load of the page, unless other calls wait for the load as well.
 public struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, Sendable {
     /// The items of one page.
     public typealias Element = [List.Item]

@@ -32,7 +32,7 @@ public final class APILog: APIMonitor {
             self.rawValue = rawValue
         }
 
-        /// The queries of URLs.
+        /// The queries of URLs, also of the URL of a response in the line for an ending.
         public static let queries = Details(rawValue: 1)
         /// The header lines.
         public static let headers = Details(rawValue: 2)

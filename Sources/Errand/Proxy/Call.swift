@@ -97,7 +97,8 @@ final class Call<Value: Sendable>: Sendable {
             environment: service.environment,
             clock: clock,
             startedAt: SystemClock.uptime,
-            trace: trace
+            trace: trace,
+            isOfStream: options.stream != nil
         )
     }
 

@@ -66,7 +66,7 @@ final class PartialFile: LoadFile {
             }
             let isEnding = state.withLock { state in
                 guard !self.isEnding else { return true }
-                (state.record, state.offset, state.synced) = (record, offset, offset)
+                (state.record, state.offset, state.synced) = (record, offset, min(record.synced, offset))
                 (state.isContinuing, state.file) = (offset > 0, file)
                 return false
             }

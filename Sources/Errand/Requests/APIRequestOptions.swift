@@ -56,7 +56,7 @@ public struct APIRequestOptions: Sendable {
     /// Whether a load may use a cellular network, as ``HTTPRequest/allowsCellularAccess``; true by default.
     public var allowsCellularAccess: Bool
     /// Whether a load fails with `noNetwork`, without being sent, if ``APIProxy/reachability`` reports no network when the load
-    /// begins; false by default.
+    /// begins, unless a stored response may be used; false by default.
     ///
     /// If the network is lost later, the load fails as usual. No network state is known until the first report, so read
     /// ``Reachability/status`` once in advance, for instance when the app starts.

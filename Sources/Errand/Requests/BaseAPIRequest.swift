@@ -48,8 +48,8 @@ public import Observation
 
     /// The raw response, whatever its status, of the newest ended load that received one.
     public internal(set) var rawResponse: APIResponse?
-    /// The ID of the load that ended last, cancelled loads included; inside a delegate method, the load that the method is called
-    /// for.
+    /// The ID of the load that ended last, cancelled loads included; inside a delegate method for an ending, the load that
+    /// the method is called for.
     ///
     /// With ``RestartPolicy/concurrent``, an older load may end last; ``rawResponse`` and ``error`` remain those of the newest
     /// load.

@@ -14,7 +14,7 @@ public enum APIErrorType: String, Sendable, CaseIterable {
     case server
     /// The server responded with a status that is neither 2xx nor one of ``APIRequestOptions/acceptedStatuses``.
     case http
-    /// The validator refused the response.
+    /// The validator or a digest refused the response, or its list was edited too often.
     case invalidResponse
     /// The response does not have the format that the request expects.
     case decoding
@@ -22,7 +22,8 @@ public enum APIErrorType: String, Sendable, CaseIterable {
     case responseTooLarge
     /// A certificate, a pinned key, a redirect, a URL of another origin or a sealed response was refused.
     case security
-    /// The disk failed: the response's file could not be written, or a file to send could not be read to its end.
+    /// The disk failed, or another load writes the file: the response's file could not be written, or a file to send could not be
+    /// read to its end.
     ///
     /// Also reported if an ``HTTPBody/Stream`` to send failed, or its length was not the stated one.
     ///

@@ -28,7 +28,7 @@ extension SealingAdapter {
         guard !APIService.isInLoginRequests(of: session) else { return }
         do {
             // Not before it can be sent: an exchange is costly.
-            let body = try request.sealableBody(limit: sealing.maxBodyBytes)
+            let body = try request.sealableBody(limit: sealing.maxBodyBytes, isOfStream: context.isOfStream)
             let key = try await session.key(for: context.id, exchange(in: context))
             request.headers[sealing.keyIDHeader] = key.id
             // Another one for each send, so that no earlier response fits this one.
@@ -123,11 +123,12 @@ extension SealingAdapter {
 extension HTTPRequest {
     /// Returns the bytes to seal; `nil` without a body.
     ///
-    /// - Throws: `unsupportedRequest`, also for a response in a file, which would have to be opened there.
-    fileprivate func sealableBody(limit: Int) throws(SigningError) -> Data? {
-        guard destination == .memory else {
-            let reason =
-                "a response that is stored in a file cannot be opened; use a copy of the service without sealing"
+    /// - Throws: `unsupportedRequest`, also for a response in a file, which would have to be opened there, and for a stream, whose
+    ///   elements are used before its end.
+    fileprivate func sealableBody(limit: Int, isOfStream: Bool) throws(SigningError) -> Data? {
+        guard destination == .memory, !isOfStream else {
+            let kind = isOfStream ? "stream" : "response that is stored in a file"
+            let reason = "a \(kind) cannot be opened; use a copy of the service without sealing"
             throw SigningError(.unsupportedRequest, reason: reason)
         }
         return body.isEmpty ? nil : try body.bytes(limit: limit)

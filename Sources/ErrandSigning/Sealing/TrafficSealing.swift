@@ -34,9 +34,9 @@ public import Errand
 ///
 /// Because every attempt has its own nonce, sealed loads share no exchange, even with `coalescesIdentical`.
 ///
-/// Bodies from memory and from files are sealed in memory, up to ``maxBodyBytes``. A body that is a stream, and a request whose
-/// response is stored in a file, fail with `invalidRequest` before they are sent: send these with a copy of the service without
-/// sealing.
+/// Bodies from memory and from files are sealed in memory, up to ``maxBodyBytes``. A body that is a stream, a request whose
+/// response is stored in a file, and a `StreamAPIRequest` fail with `invalidRequest` before they are sent: send these with a copy
+/// of the service without sealing.
 public struct TrafficSealing: Sendable {
     /// How sealed bodies are written.
     public enum Encoding: Sendable {

@@ -135,6 +135,21 @@ struct SealingTests {
         #expect(scene.transport.requests.count == 1)
     }
 
+    private final class Ticks: StreamAPIRequest<ServerSentEvent>, APIManager {
+        let path = "/ticks"
+        let method = HTTPMethod.get
+    }
+
+    /// Its elements would be delivered as they arrive, whoever has sent them.
+    @Test func `A stream is refused before it is sent`() async throws {
+        let scene = SealingScene()
+        let ticks = await Ticks(proxy: scene.proxy)
+        let error = await #expect(throws: APIError.self) { for try await _ in await ticks.elements() {} }
+        #expect(error?.type == .invalidRequest)
+        #expect((error?.underlying as? SigningError)?.kind == .unsupportedRequest)
+        #expect(scene.transport.requests.isEmpty)
+    }
+
     @Test func `A request whose response is stored in a file is refused before it is sent`() async throws {
         let scene = SealingScene()
         let request = await APIRequest<DownloadedFile>("/file", proxy: scene.proxy)

@@ -250,11 +250,11 @@ struct PageSequenceTests {
         #expect(list.proxy.activeRequests.isEmpty)
     }
 
-    @Test func `Ten thousand pages need no stack`() async throws {
-        let server = NumberServer(count: 100_000)
+    @Test func `Thousands of pages need no stack`() async throws {
+        let server = NumberServer(count: 40_000)
         let list = OffsetNumbers(proxy: APIProxy(fake: server.transport))
-        #expect(try await list.allItems().count == 100_000)
-        #expect(list.pageCount == 10_000)
-        #expect(server.queries.count == 10_001, "the last response is empty")
+        #expect(try await list.allItems().count == 40_000)
+        #expect(list.pageCount == 4_000)
+        #expect(server.queries.count == 4_001, "the last response is empty")
     }
 }

@@ -536,6 +536,20 @@ struct ResumedDownloadTests {
         }
     }
 
+    @Test(.fault(113)) func `What several short loads have received is put on the disk as well`() async throws {
+        files.change { $0.source = .counting(40 << 20) }
+        for _ in 0..<2 {
+            files.cutNext(after: 10 << 20)
+            #expect(await outcome(try request()) == .transport)
+        }
+        let path = folder.url.appending(path: Self.names[1])
+        func synced() throws -> Int? {
+            try JSONDecoder().decode([String: JSONValue].self, from: Data(contentsOf: path))["synced"]?.int
+        }
+        while try synced() == 0 { await Task.yield() }
+        #expect(try #require(try synced()) >= 16 << 20)
+    }
+
     @Test func `Another URL starts again, and a long name is possible`() async throws {
         files.cutNext(after: 1_000)
         let request = try request()

@@ -22,6 +22,8 @@ public struct AdapterContext: Sendable {
     /// Before the first adapter; by ``SystemClock``, because tests may stop the proxy's clock.
     package let startedAt: Duration
     var trace: LoadTrace?
+    /// Whether the elements of the response are delivered while it is received, without adapters.
+    package var isOfStream = false
 
     /// The request of this attempt, after all request adapters; `nil` in parameter and request adapters.
     public internal(set) var request: HTTPRequest?
