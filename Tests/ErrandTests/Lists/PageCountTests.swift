@@ -9,19 +9,19 @@ import Testing
 @MainActor
 @Suite("A page has as many items as the server has sent, whatever the app leaves out", .timeLimit(.minutes(10)))
 struct PageCountTests {
-    private final class Numbers: PageAPIRequest<[Int]>, APIManager {
-        let path = "/numbers"
+    private final class Rows<Row: Decodable & Sendable>: PageAPIRequest<[Row]>, APIManager {
+        let path = "/rows"
         let method = HTTPMethod.get
-        var customStrategy: any PageStrategy = .offset(limit: 4)
-        var isWanted: @MainActor (Int) -> Bool = { _ in true }
+        var customStrategy: any PageStrategy = .pageNumber(size: 4)
+        var isWanted: @MainActor (Row) -> Bool = { _ in true }
         override var strategy: any PageStrategy { customStrategy }
-        func reformData(_ response: [Int]) -> [Int] { response.filter(isWanted) }
+        func reformData(_ response: [Row]) -> [Row] { response.filter(isWanted) }
     }
 
     private nonisolated static let strategies: [any PageStrategy] = [.offset(limit: 4), .pageNumber(size: 4)]
 
     /// Returns a list of the numbers 0 to 9, of which those in `bad` are no numbers.
-    private func list(_ strategy: any PageStrategy, bad: Set<Int> = []) -> Numbers {
+    private func list(_ strategy: any PageStrategy, bad: Set<Int> = []) -> Rows<Int> {
         let transport = ScriptedTransport { request in
             let page = request.query["page"]?.first.flatMap { Int($0) }.map { ($0 - 1) * 4 }
             let start = page ?? request.query["offset"]?.first.flatMap { Int($0) } ?? 0
@@ -29,7 +29,7 @@ struct PageCountTests {
             return .json(#"{"errcode":200,"data":[\#(items.joined(separator: ","))]}"#)
         }
         let service = APIService.sample { if !bad.isEmpty { $0.decoder = .lenient(skippingBadElements: true) } }
-        let list = Numbers(proxy: APIProxy(service: service, transport: transport))
+        let list = Rows<Int>(proxy: APIProxy(service: service, transport: transport))
         list.customStrategy = strategy
         return list
     }
@@ -83,15 +83,6 @@ struct PageCountTests {
 
     private final class Numbered: Sendable {
         let numbers = Lock(Array(0..<8))
-    }
-
-    private final class Rows<Row: Decodable & Sendable>: PageAPIRequest<[Row]>, APIManager {
-        let path = "/rows"
-        let method = HTTPMethod.get
-        var customStrategy: any PageStrategy = .pageNumber(size: 4)
-        var isWanted: @MainActor (Row) -> Bool = { _ in true }
-        override var strategy: any PageStrategy { customStrategy }
-        func reformData(_ response: [Row]) -> [Row] { response.filter(isWanted) }
     }
 
     /// A list of the numbers that `server` has at the time of each request.
