@@ -88,12 +88,12 @@ import Testing
             let ending = await screen.ending()
             #expect(ending == .cancelled)
 
-            let drip = APIRequest<Data>("/drip", params: ["duration": 20, "numbytes": 20, "delay": 0])
+            let drip = APIRequest<Data>("/drip", params: ["duration": 60, "numbytes": 60, "delay": 0])
             let error = await #expect(throws: APIError.self) {
                 try await drip.value { _ in drip.cancelAllRequests() }
             }
             #expect(error?.type == .cancelled)
-            #expect(ContinuousClock.now - begin < .seconds(9))
+            #expect(ContinuousClock.now - begin < .seconds(30))
         }
     }
 
