@@ -129,9 +129,9 @@ struct CurlTimingTests {
         defer { withExtendedLifetime(program) {} }
         let server = try FixtureServer.start { _, _ in
             switch handshake {
-            case .reset: .onAccept(.wait(.milliseconds(50)), .reset)
-            case .close: .onAccept(.wait(.milliseconds(50)), .close)
-            default: .onAccept(.wait(.milliseconds(50)), .write("HTTP/1.1 400 Bad Request\r\n\r\n"), .close)
+            case .reset: .onAccept(.wait(.seconds(2)), .reset)
+            case .close: .onAccept(.wait(.seconds(2)), .close)
+            default: .onAccept(.wait(.seconds(2)), .write("HTTP/1.1 400 Bad Request\r\n\r\n"), .close)
             }
         }
         let url = handshake == .unknownAuthority ? secureURL : URL("https://127.0.0.1:\(server.port)/")
@@ -143,8 +143,8 @@ struct CurlTimingTests {
         #expect(timings.phases.map(\.name).suffix(2) == ["connect", "tls"], "\(timings)")
         #expect(try #require(timings.tls) > .zero)
         guard handshake != .unknownAuthority else { return }
-        #expect(try #require(timings.tls) >= .milliseconds(40), "\(timings)")
-        #expect(try #require(timings.connect) < .milliseconds(40), "\(timings)")
+        #expect(try #require(timings.tls) >= .seconds(1), "\(timings)")
+        #expect(try #require(timings.connect) < .seconds(1), "\(timings)")
     }
 
     @Test(.enabled(if: canServeTLS, "openssl is not installed"))
