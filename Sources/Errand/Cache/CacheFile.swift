@@ -1,19 +1,5 @@
 import Foundation
 
-/// A stored response, its body, and the names of its files in the folder of its session.
-struct CacheEntry: Sendable {
-    var stored: StoredResponse
-    let body: CacheBody
-    /// With the folder of variants, if it varies.
-    let name: String
-    let key: CacheKey
-
-    var bodyName: String? {
-        guard case .file(let file) = body else { return nil }
-        return file.name
-    }
-}
-
 /// The body of a stored response: short ones are in the file of the response, other ones are open files, which can be read although
 /// they are removed meanwhile.
 enum CacheBody: Sendable {

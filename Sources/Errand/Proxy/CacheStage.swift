@@ -25,7 +25,7 @@ final class CacheStage {
         }
     }
 
-    private let use: CacheUse
+    let use: CacheUse
     private let id: RequestID
     private let cookies: CookieJar?
     private let statuses: Set<Int>
@@ -157,24 +157,10 @@ final class CacheStage {
             folder.map(use.cache.drop)
             return nil
         }
-        var response = HTTPResponse(status: entry.stored.status, headers: entry.stored.headers)
-        if !use.policy.isRule { response.headers["Age"] = String(age.components.seconds) }
-        var file: CacheBodyFile?
         guard request.destination != .memory || entry.stored.bodyLength <= request.limits.bodyBytes else { return nil }
-        if !use.policy.isRule, entry.stored.isNotModified(for: request) {
-            response.status = 304
-        } else if request.method != .head {
-            if case .file(let stored) = entry.body, request.destination != .memory, entry.stored.isSuccess {
-                file = stored
-            }
-            if file == nil {
-                guard let body = entry.body.data() else {
-                    folder.removeDamaged(entry)
-                    return nil
-                }
-                response.body = body
-            }
-            if !use.policy.isRule { setPart(of: entry, to: request, &response, &file) }
+        guard let (response, body) = entry.response(to: request, isRule: use.policy.isRule, age: age) else {
+            folder.removeDamaged(entry)
+            return nil
         }
         folder.didUse(entry)
         let url = entry.stored.url
@@ -182,27 +168,11 @@ final class CacheStage {
             return APIResponse(response, to: id, url: url).from(source, age: age, at: proxy.clock.uptime)
         }
         let exchange = Exchange(request, id: id, cookies: nil, proxy: proxy, trace: nil)
-        guard let answer = try exchange.stored(response, file, url: url, accepting: statuses) else {
+        guard let answer = try exchange.stored(response, body, url: url, accepting: statuses) else {
             folder.removeDamaged(entry)
             return nil
         }
         return answer.from(source, age: age, at: proxy.clock.uptime)
-    }
-
-    private func setPart(
-        of entry: CacheEntry,
-        to request: HTTPRequest,
-        _ response: inout HTTPResponse,
-        _ file: inout CacheBodyFile?
-    ) {
-        guard let part = request.headers["Range"].flatMap(entry.stored.part), let stored = entry.stored.storedRange
-        else { return }
-        guard let body = file == nil ? response.body : entry.body.data() else { return }
-        file = nil
-        response.body = Data(body.dropFirst(Int(part.first - stored.first)).prefix(Int(part.last - part.first + 1)))
-        response.status = 206
-        response.headers["Content-Range"] = part.contentRange
-        response.headers["Content-Length"] = String(response.body.count)
     }
 
     @inline(never) func didUse(_ response: APIResponse) {
@@ -219,8 +189,20 @@ final class CacheStage {
     /// Whether response adapters have had it, or must not have it.
     var skipsAdapters: Bool { isGenerated || used?.stored.isAdapted == true }
 
+    /// Returns `nil` for a request that was made before a relogin, which has the old login.
+    @inline(never) func takePrepared(in generation: Int) -> Prepared? {
+        guard let prepared = exchange(&prepared, with: nil) else { return nil }
+        guard prepared.generation != generation else { return prepared }
+        proxy.loads.uncountSend(of: id)
+        return nil
+    }
+
     /// Keeps no file open while the load queues, which looks again afterwards.
-    func forgetLookup() { (prepared, validated, orOnError, orOffline) = (nil, nil, nil, nil) }
+    func willQueue() {
+        // Not sent: the request is made again.
+        if prepared != nil { proxy.loads.uncountSend(of: id) }
+        (prepared, validated, orOnError, orOffline) = (nil, nil, nil, nil)
+    }
 
     /// What has been shown is not what the load ends with.
     func didShow() { used = nil }

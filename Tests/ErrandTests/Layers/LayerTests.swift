@@ -92,9 +92,9 @@ struct LayerTests {
         "Requests/Load.swift": ["APIProxy", "Call"],
         "Proxy/APIProxy.swift": ["HTTPTransport", "LoadTable", "MainDelivery", "RequestQueue"],
         "Proxy/APIProxy+Loads.swift": ["Call", "LoadRunner", "QueueSlot"],
-        "Proxy/LoadRunner.swift": [
-            "Call", "Exchange", "LoadRecovery", "QueueSlot", "RequestBuilder", "ResponseReader",
-        ],
+        "Proxy/LoadRunner.swift": ["Call", "CacheReader", "CacheStage", "LoadAttempt", "LoadRecovery", "LoadTurn"],
+        "Proxy/LoadTurn.swift": ["LoadAttempt", "QueueSlot", "SentLogin"],
+        "Proxy/LoadAttempt.swift": ["Call", "Exchange", "RequestBuilder", "ResponseReader"],
         "Proxy/Exchange.swift": ["CookieJar"],
         "Coding/RequestBuilder.swift": ["RequestDraft"],
     ]
@@ -102,7 +102,10 @@ struct LayerTests {
     /// The types that no step behind them names.
     private static let earlier: [String: Set] = [
         "Proxy/LoadRunner.swift": ["BaseAPIRequest", "Load", "LoadHistory", "MainDelivery"],
-        "Proxy/LoadRecovery.swift": ["BaseAPIRequest", "Exchange", "Load", "LoadRunner"],
+        "Proxy/LoadTurn.swift": ["BaseAPIRequest", "CacheStage", "Exchange", "Load", "LoadRecovery", "LoadRunner"],
+        "Proxy/LoadAttempt.swift": ["BaseAPIRequest", "Load", "LoadRecovery", "LoadRunner", "LoadTurn", "QueueSlot"],
+        "Proxy/CacheReader.swift": ["BaseAPIRequest", "Exchange", "Load", "LoadRunner", "LoadTurn", "QueueSlot"],
+        "Proxy/LoadRecovery.swift": ["BaseAPIRequest", "Exchange", "Load", "LoadAttempt", "LoadRunner", "LoadTurn"],
         "Proxy/Exchange.swift": ["BaseAPIRequest", "Call", "Load", "LoadRunner", "QueueSlot", "RequestQueue"],
         "Proxy/RequestQueue.swift": ["APIProxy", "Call", "Load", "LoadRunner", "LoadTable"],
         "Proxy/LoadTable.swift": ["APIProxy", "BaseAPIRequest", "Call", "Load", "LoadRunner", "RequestQueue"],

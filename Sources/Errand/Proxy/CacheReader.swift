@@ -1,0 +1,91 @@
+/// Ends a load with a stored response instead of an exchange.
+///
+/// A class, as ``LoadAttempt`` is.
+final class CacheReader<Value: Sendable> {
+    private let attempt: LoadAttempt<Value>
+    private let call: Call<Value>
+    private let proxy: APIProxy
+    private let cache: CacheStage
+    private let use: CacheUse
+
+    init(_ cache: CacheStage, for attempt: LoadAttempt<Value>) {
+        (self.attempt, call, proxy) = (attempt, attempt.call, attempt.proxy)
+        (self.cache, use) = (cache, cache.use)
+    }
+
+    /// Returns the value of a stored response, before the load has a place in the queue; `nil` without one.
+    @inline(never) func value() async throws(APIError) -> LoadedValue<Value>? {
+        let readsFirst = use.readsFirst(call.draft.method)
+        let generation = call.service.login.generation
+        if readsFirst, let deadline = call.deadline { proxy.startTimer(of: call.id, for: deadline) }
+        if readsFirst, let request = await lookupRequest(in: generation) {
+            let step = try cache.step(for: request)
+            switch step {
+            case .use(let response): if let value = try await value(of: response) { return value }
+            case .send(_, let miss):
+                cache.didMiss(miss)
+                if let show = use.show { show(try await shownValue()) }
+                if !use.policy.isRule || call.service.adapters.isEmpty {
+                    cache.prepared = CacheStage.Prepared(request, step, in: generation)
+                }
+            }
+        } else {
+            use.show?(nil)
+        }
+        guard use.failsWithoutNetwork else { return nil }
+        let error = APIError(.noNetwork, reason: "there is no network, and failsWhenUnreachable is true")
+        if let stale = try cache.response(after: error), let value = try await value(of: stale) { return value }
+        throw error
+    }
+
+    /// For a load that has failed because there is no network.
+    @inline(never) func fallbackValue() async -> LoadedValue<Value>? {
+        do throws(APIError) {
+            let request = try await attempt.keyRequest()
+            guard case .send = try cache.step(for: request), let response = try cache.staleResponse() else {
+                return nil
+            }
+            return try await value(of: response)
+        } catch {
+            return nil
+        }
+    }
+
+    /// For the rules of an app, the request without adapters: they may need the network.
+    private func lookupRequest(in generation: Int) async -> HTTPRequest? {
+        do throws(APIError) {
+            guard use.policy.isRule else { return try await attempt.request(in: generation) }
+            return try await attempt.keyRequest()
+        } catch {
+            // It fails again where it would be sent, which decides what follows.
+            return nil
+        }
+    }
+
+    @inline(never) private func shownValue() async throws(APIError) -> (any Sendable, APIResponse)? {
+        guard let response = try cache.staleResponse(), let value = try await value(of: response) else { return nil }
+        cache.didShow()
+        return (value.value, value.response)
+    }
+
+    /// Returns `nil` for a response that is of no use to the app any more, such as one of an older version of its types.
+    private func value(of response: APIResponse) async throws(APIError) -> LoadedValue<Value>? {
+        let response = attempt.label(response)
+        do throws(APIError) {
+            let value = try await attempt.storedValue(in: response.forgotten(by: cache.forget), cache)
+            cache.didUse(response)
+            if cache.isStale { proxy.revalidate(call, response.url) }
+            return value
+        } catch {
+            guard error.type != .cancelled, proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
+            guard use.policy.isRule || ![.http, .server].contains(error.type) else {
+                cache.didUse(response)
+                throw attempt.failure(error)
+            }
+            proxy.loads.discardFile(of: call.id)
+            cache.bypass(isUseless: error.type == .decoding)
+            cache.didMiss(.unreadable)
+            return nil
+        }
+    }
+}

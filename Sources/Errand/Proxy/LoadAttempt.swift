@@ -1,0 +1,151 @@
+import Foundation
+
+/// The tries of one load: the number of the current one, its request, and what its response or its failure is for the load.
+///
+/// A class, because each asynchronous function would reserve memory for several copies of a structure.
+final class LoadAttempt<Value: Sendable> {
+    let call: Call<Value>
+    let proxy: APIProxy
+    /// From 1 on.
+    private(set) var number: Int
+    /// From the beginning of the load to its first turn.
+    var queueTime: Duration?
+    /// Of the last request; boxed, because most loads have no adapters.
+    private var context: Boxed<AdapterContext>?
+
+    init(_ call: Call<Value>, in proxy: APIProxy, number: Int = 0) {
+        (self.call, self.proxy, self.number) = (call, proxy, number)
+    }
+
+    // What is inlined into an asynchronous function increases the memory of each load in progress.
+
+    @inline(never) func begin() {
+        number += 1
+        context = nil
+        call.trace?.beginTry()
+    }
+
+    // MARK: The request
+
+    func request(in generation: Int) async throws(APIError) -> HTTPRequest {
+        let common = try await call.service.common()
+        guard call.service.adapters.isEmpty else { return try await adaptedRequest(with: common, in: generation) }
+        return try plainRequest(with: common)
+    }
+
+    /// Returns the request without adapters, which is the key of a stored response for the rules of an app.
+    func keyRequest() async throws(APIError) -> HTTPRequest {
+        let common = try await call.service.common()
+        return try plainRequest(with: common)
+    }
+
+    @inline(never) private func plainRequest(with common: CommonValues) throws(APIError) -> HTTPRequest {
+        var request = try complete(RequestBuilder(call.draft, for: call.service).request(with: common))
+        request.validateAhead()
+        return request
+    }
+
+    private func adaptedRequest(with common: CommonValues, in generation: Int) async throws(APIError) -> HTTPRequest {
+        guard let send = proxy.loads.countSend(of: call.id) else { throw APIError(.cancelled) }
+        var context = call.adapterContext(attempt: send, in: generation, clock: proxy.clock)
+        let request = try complete(
+            await RequestBuilder(call.draft, for: call.service).adaptedRequest(with: common, context)
+        )
+        context.request = request
+        self.context = Boxed(wrappedValue: context)
+        return request
+    }
+
+    private func complete(_ request: HTTPRequest) throws(APIError) -> HTTPRequest {
+        // Checked when the headers have been read: after a logout they may be those of another account.
+        guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
+        return call.draft.followsLink ? try call.service.withoutSecrets(request) : request
+    }
+
+    @inline(never) func makeExchange(_ request: HTTPRequest) -> Exchange {
+        let trace = call.trace?.makeExchangeTrace()
+        return Exchange(
+            request,
+            id: call.id,
+            cookies: call.cookies,
+            proxy: proxy,
+            trace: trace,
+            resumes: call.draft.resumesDownload,
+            // Adapters may open what is sealed.
+            bodyCheck: call.service.adapters.adaptsResponses ? nil : call.serializer.bodyCheck
+        )
+    }
+
+    var progress: TransferProgress.Handler? {
+        guard let report = call.progress, number > 1 else { return call.progress }
+        return { [number] progress in
+            var progress = progress
+            progress.attempt = number
+            report(progress)
+        }
+    }
+
+    // MARK: The response
+
+    func value(in response: APIResponse) throws(APIError) -> LoadedValue<Value> {
+        let statuses = call.options.acceptedStatuses
+        let reader = ResponseReader(call.service, trace: call.trace)
+        return try reader.read(response, by: call.serializer, accepting: statuses)
+    }
+
+    /// `cache` has made the response, or is to store it.
+    func adaptedValue(in response: APIResponse, _ cache: CacheStage?) async throws(APIError) -> LoadedValue<Value> {
+        guard let context = context?.wrappedValue else { return try value(in: response) }
+        var response = response
+        if cache?.skipsAdapters != true {
+            response = try await call.service.adapt(response, in: context)
+            cache?.didAdapt(response)
+        }
+        guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
+        guard !call.service.adapters.data.isEmpty else { return try value(in: response) }
+        let (serializer, statuses) = (call.serializer, call.options.acceptedStatuses)
+        return try await ResponseReader(call.service, trace: call.trace).read(
+            response,
+            by: serializer,
+            accepting: statuses,
+            adaptedIn: context
+        )
+    }
+
+    /// Reads a response for which nothing was sent.
+    func storedValue(in response: APIResponse, _ cache: CacheStage) async throws(APIError) -> LoadedValue<Value> {
+        guard call.service.adapters.adaptsResponses else { return try value(in: response) }
+        if context == nil { context = makeContext(in: call.service.login.generation) }
+        return try await adaptedValue(in: response, cache)
+    }
+
+    @inline(never) func label(_ response: APIResponse) -> APIResponse {
+        if let trace = call.trace { return trace.label(response) }
+        return response.withLoad(call.id, attempt: number, queueTime: queueTime)
+    }
+
+    // MARK: The failure
+
+    /// Discards the file of the load.
+    @inline(never) func failure(_ error: APIError) -> APIError {
+        // An error with a complete response is one of what it contains.
+        // After a cancel, the owner of the ending discards it: the load may have another one since.
+        if !Task.isCancelled { proxy.loads.discardFile(of: call.id, isRefused: error.refusesFile) }
+        return label(error).withoutFile
+    }
+
+    private func label(_ error: APIError) -> APIError {
+        if let trace = call.trace { return trace.label(error) }
+        return error.withLoad(call.id, attempt: number, queueTime: queueTime)
+    }
+
+    /// For the adapters of failures; `nil` without them.
+    @inline(never) func failureContext(_ login: SentLogin?) -> Boxed<AdapterContext>? {
+        guard !call.service.adapters.failure.isEmpty else { return nil }
+        return context ?? makeContext(in: login?.generation ?? call.service.login.generation)
+    }
+
+    private func makeContext(in generation: Int) -> Boxed<AdapterContext> {
+        Boxed(wrappedValue: call.adapterContext(attempt: number, in: generation, clock: proxy.clock))
+    }
+}

@@ -1,0 +1,102 @@
+/// The turns of one load: its place in the queue, and the login that it is sent with.
+///
+/// A class, as ``LoadAttempt`` is.
+final class LoadTurn<Value: Sendable> {
+    private let attempt: LoadAttempt<Value>
+    private let call: Call<Value>
+    private let proxy: APIProxy
+    private(set) var slot: QueueSlot
+    private var place = Place.held
+
+    /// What is known of the place in the queue, so that it is neither taken nor left twice.
+    private enum Place {
+        case held, left, unknown
+    }
+
+    /// `slot` is `nil` without a place in the queue.
+    init(of attempt: LoadAttempt<Value>, _ slot: QueueSlot?) {
+        (self.attempt, call, proxy) = (attempt, attempt.call, attempt.proxy)
+        attempt.queueTime = slot?.queueTime
+        self.slot =
+            if let slot, !call.queuesLater { slot } else {
+                QueueSlot(proxy.queue, number: call.id.queueNumber, lane: nil, heldLane: call.exchangeLane)
+            }
+    }
+
+    /// Waits for the load's turn and for the login to send with.
+    ///
+    /// The login is that of the turn, because a load may queue longer than one is valid. A load that waits for a login releases
+    /// its place in the queue, and returns to it before those that have begun later.
+    func take() async throws(APIError) -> SentLogin {
+        while true {
+            if place != .held { try await takePlace() }
+            let login = call.service.login
+            guard call.renewsLogin else { return login.current }
+            if attempt.number == 1, let refusal = login.refusal(of: call.id) { throw refusal }
+            if let current = login.current(by: proxy.clock) { return current }
+            call.willWaitForLogin()
+            place = .unknown
+            let newest = try await login.ready(call.id, slot, for: call.service, clock: proxy.clock)
+            call.trace?.didWaitForLogin(of: newest)
+        }
+    }
+
+    /// Begins the first turn of a load that has not queued yet; calls `willQueue` before it waits.
+    func takeFirst(willQueue: () -> Void) async throws(APIError) {
+        // When it is sent again.
+        if slot.hasPlace, place == .held { return }
+        if !slot.hasPlace { slot = QueueSlot(proxy.queue, number: call.id.queueNumber, lane: call.exchangeLane) }
+        if slot.acquireAtOnce() {
+            place = .held
+            if attempt.number == 1 { attempt.queueTime = .zero }
+        } else {
+            willQueue()
+            try await waitForFirst()
+        }
+        proxy.begin(call)
+    }
+
+    private func waitForFirst() async throws(APIError) {
+        let (start, isFirstTry) = (SystemClock.uptime, attempt.number == 1)
+        defer { if isFirstTry { attempt.queueTime = SystemClock.uptime - start } }
+        // The deadline includes the wait of a retry.
+        if isFirstTry { proxy.loads.removeTimer(of: call.id) }
+        if let lane = call.exchangeLane { _ = proxy.loads.setWaiting(in: lane, of: call.id) }
+        call.trace?.didQueue()
+        try await takePlace()
+    }
+
+    private func takePlace() async throws(APIError) {
+        place = .unknown
+        slot = try await slot.acquire()
+        place = .held
+    }
+
+    /// Releases the place, unless the response may mean that the login has expired.
+    @inline(never) func didReceive(_ response: APIResponse, isMultiplexed: Bool?, in login: SentLogin) {
+        let keepsPlace = mayBeRefusal(response, of: login)
+        slot.didReceive(isMultiplexed: isMultiplexed, keepsPlace: keepsPlace)
+        if !keepsPlace { place = .left }
+    }
+
+    /// Returns whether the load keeps its place until the response is read, so that it is the next one to be sent after a relogin.
+    ///
+    /// So do the first requests with a new login until one of them has succeeded: a later refusal is known to mean that the
+    /// login has expired then. Not where an adapter may wait for a load that needs the place.
+    private func mayBeRefusal(_ response: APIResponse, of login: SentLogin) -> Bool {
+        guard call.renewsLogin, !call.service.adapters.adaptsResponses else { return false }
+        return !login.isProven || call.service.loginExpiredStatuses.contains(response.status)
+            || response.file == nil && response.body.count <= Self.longestRefusal
+    }
+
+    /// In bytes; to read as much takes less time than to send a request.
+    private static var longestRefusal: Int { 4_096 }
+
+    /// After a failure, when a cancel or a wait may have released the place.
+    func didFail() { place = .unknown }
+
+    func leave() {
+        if place != .left { slot.release() }
+        place = .left
+    }
+}
