@@ -44,8 +44,10 @@ extension HeaderReader {
 
     /// Annex D, without its table, because the bytes are few.
     static func crc32(_ bytes: some Sequence<UInt8>) -> Int {
-        let crc = bytes.reduce(UInt32.max) { crc, byte in
-            (0..<8).reduce(crc ^ UInt32(byte)) { rest, _ in rest >> 1 ^ (rest & 1) * 0xEDB8_8320 }
+        var crc = UInt32.max
+        for byte in bytes {
+            crc ^= UInt32(byte)
+            for _ in 0..<8 { crc = crc >> 1 ^ (crc & 1) * 0xEDB8_8320 }
         }
         return Int(~crc)
     }

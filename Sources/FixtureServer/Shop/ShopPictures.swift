@@ -37,8 +37,9 @@ package struct ShopPicture: Sendable, Equatable {
     /// The picture as PNG, with eight bits for each of red, green and blue, uncompressed.
     package var png: [UInt8] {
         // Each row begins with the type of its filter: none.
-        let row = [0] + repeatElement(color, count: width).joined()
-        let pixels = Array(repeatElement(row, count: height).joined())
+        var (row, pixels): ([UInt8], [UInt8]) = ([0], [])
+        for _ in 0..<width { row += color }
+        for _ in 0..<height { pixels += row }
         return [0x89] + "PNG\r\n\u{1A}\n".utf8
             + chunk("IHDR", word(width) + word(height) + [8, 2, 0, 0, 0])
             + chunk("IDAT", zlib(pixels))

@@ -256,7 +256,7 @@ struct CacheFaultDamageTests {
 
 @MainActor @Suite("Loads with a damaged cache", .limitedConcurrency, .hangLimit, .timeLimit(.minutes(10)))
 struct CacheFaultLoadTests {
-    private static let longBody = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0) })
+    private static let longBody = Data.counting(300_000)
     private let scene: CacheFolderScene
     private let clock = ManualClock()
     private let server: FixtureServer

@@ -18,7 +18,7 @@ struct CacheFolderTests {
             URL("http://shop.test/goods"),
             headers: color == nil ? [:] : ["Vary": "X-Color"],
             requestHeaders: ["X-Color": color],
-            body: Data((0..<size).map { UInt8(truncatingIfNeeded: $0) ^ (tag.utf8.first ?? 0) })
+            body: .counting(size, from: tag.utf8.first ?? 0)
         )
     }
 

@@ -90,7 +90,7 @@ struct CurlCommandLiveTests {
     @Test(arguments: ["file", "it's", "-d", "$(exit 1)", "a b\n", "@", "\u{1B}ü"])
     func `Files are sent by name, alone and between other pieces`(_ name: String) async throws {
         let file = folder.url.appending(path: name)
-        let contents = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0) })
+        let contents = Data.counting(100_000)
         try contents.write(to: file)
         var form = MultipartForm(boundary: "xyz")
         form.append(Data([0, 0xFF]), name: "a'b", filename: "%\\$(exit 1)")

@@ -73,7 +73,7 @@ struct ResumedDownloadTests {
     private let files: FileServer
     private var target: URL { folder.url.appending(path: "photo.jpg") }
     private static let names = [".photo.jpg.errand-part1", ".photo.jpg.errand-part1.json"]
-    private nonisolated static let content = Data((0..<Int(FileServer.length)).map { UInt8(truncatingIfNeeded: $0) })
+    private nonisolated static let content = Data.counting(Int(FileServer.length))
 
     init() throws {
         folder = try TemporaryFolder()

@@ -336,7 +336,7 @@ struct ResponseStreamTests {
         transport.on(.get, "/bytes") { _ in
             .stream {
                 AsyncStream<Data> { continuation in
-                    continuation.yield(Data((0..<length).map { UInt8(truncatingIfNeeded: $0) }))
+                    continuation.yield(.counting(Int(length)))
                     continuation.finish()
                 }
             }

@@ -10,7 +10,7 @@ struct TransportBodyTests {
     @Test("a body arrives complete and with its length", arguments: TransportKind.allCases, [1, 65_536, 300_001])
     func data(kind: TransportKind, count: Int) async throws {
         let server = try FixtureServer.start { _ in .status(200) }
-        let data = Data((0..<count).map { UInt8(truncatingIfNeeded: $0) })
+        let data = Data.counting(count)
         _ = try await kind.send(HTTPRequest(.put, to: server, body: .data(data)))
         let request = try await server.takeRequest()
         #expect(Data(request.body) == data)
@@ -138,7 +138,7 @@ struct TransportBodyTests {
         request.limits.bodyBytes = 10
         let response = try await kind.send(request)
         #expect(response.file == file.url && response.body.isEmpty)
-        let expected = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0) })
+        let expected = Data.counting(300_000)
         #expect(try Data(contentsOf: file.url) == expected)
         #expect(try file.namesInFolder() == [file.url.lastPathComponent])
     }
