@@ -98,7 +98,8 @@ final class Call<Value: Sendable>: Sendable {
             clock: clock,
             startedAt: SystemClock.uptime,
             trace: trace,
-            isOfStream: options.stream != nil
+            isOfStream: options.stream != nil,
+            isOfLink: draft.followsLink
         )
     }
 

@@ -47,7 +47,8 @@ final class LoadAttempt<Value: Sendable> {
 
     private func adaptedRequest(with common: CommonValues, in generation: Int) async throws(APIError) -> HTTPRequest {
         guard let send = proxy.loads.countSend(of: call.id) else { throw APIError(.cancelled) }
-        var context = call.adapterContext(attempt: send, in: generation, clock: proxy.clock)
+        var context = call.adapterContext(attempt: send.number, in: generation, clock: proxy.clock)
+        context.maySendAgain = send.maySendAgain
         let request = try complete(
             await RequestBuilder(call.draft, for: call.service).adaptedRequest(with: common, context)
         )

@@ -100,11 +100,11 @@ final class LoadTable: Sendable {
     }
     func discardFile(of id: RequestID, isRefused: Bool = false) { _ = setFile(nil, of: id, isRefused: isRefused) }
 
-    /// Returns the number of the send, from 1.
-    func countSend(of id: RequestID) -> Int? {
+    /// Returns the number of the send, from 1, and whether an adapter may have the load sent again.
+    func countSend(of id: RequestID) -> (number: Int, maySendAgain: Bool)? {
         update(id) { load in
             load.sends &+= 1
-            return Int(load.sends)
+            return (Int(load.sends), !load.hasBeenSentAgain)
         }
     }
 

@@ -22,6 +22,12 @@ struct AWSSigner: SigningAdapter {
     var adapter: Adapter<HTTPRequest> { Adapter(of: self) { try await adapt(&$0, context: $1) } }
 
     private func adapt(_ request: inout HTTPRequest, context: AdapterContext) async throws {
+        // The server has copied what an earlier request had.
+        if case .query = options.form, context.isOfLink,
+            let url = WireURL(request.url)?.removingPairs(named: SignatureV4.queryNames)
+        {
+            request.url = url
+        }
         try check(request)
         let credentials = try await options.credentials()
         try sign(&request, with: credentials, at: options.serverClock.date(for: context))

@@ -31,6 +31,11 @@ struct RequestSignature {
 /// See "Create a signed AWS API request" in the AWS Identity and Access Management User Guide.
 struct SignatureV4 {
     static let algorithm = "AWS4-HMAC-SHA256"
+    /// What a signature adds to a query.
+    static let queryNames: Set = [
+        "X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Date", "X-Amz-Expires", "X-Amz-Security-Token", "X-Amz-Signature",
+        "X-Amz-SignedHeaders",
+    ]
 
     let credentials: AWSCredentials
     let scope: CredentialScope

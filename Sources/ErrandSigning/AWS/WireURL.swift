@@ -55,6 +55,16 @@ struct WireURL {
         )
     }
 
+    /// Returns the URL without the pairs of its query that have one of these names, unescaped; `nil` if it has none of them.
+    func removingPairs(named names: Set<String>) -> URL? {
+        let pairs = query.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
+        let rest = pairs.filter { pair in
+            !names.contains(PercentEncoding.decodedFormText(pair.prefix { $0 != UInt8(ascii: "=") }))
+        }
+        guard rest.count < pairs.count else { return nil }
+        return replacingQuery(with: Array(rest.joined(separator: [UInt8(ascii: "&")])))
+    }
+
     /// Returns the URL with another query, and without a fragment.
     func replacingQuery(with query: [UInt8]) -> URL? {
         let separator = query.isEmpty ? [] : [UInt8(ascii: "?")]

@@ -15,7 +15,8 @@ struct ClockCorrector: Sendable {
         guard response.url.hasSameOrigin(as: context.environment.baseURL), correction.isStale(response) else { return }
         guard let text = response.headers["Date"], let date = CookieDate.parse(text.utf8) else { return }
         let verdict = clock.correct(to: date, limit: correction.limit, context)
-        if verdict == .corrected { throw AdapterRetry.again() }
+        // Otherwise the response says more than that it cannot be sent again.
+        if verdict == .corrected, context.maySendAgain { throw AdapterRetry.again() }
     }
 }
 

@@ -52,6 +52,7 @@ struct ParamSigner: Sendable {
         } else {
             try checkPlaces()
             let secret = try await signing.secret()
+            if context.isOfLink { removeFormerValues(from: &request) }
             var fields = Self.fields(of: request.url)
             for addition in additions(context, where: { _ in true }) { try add(addition, to: &request, &fields) }
             try add((signing.signature, signature(of: fields, secret: secret)), to: &request, &fields)
@@ -98,6 +99,13 @@ struct ParamSigner: Sendable {
         }
     }
 
+    /// Removes what an earlier request had, and the server has copied to its link.
+    private func removeFormerValues(from request: inout HTTPRequest) {
+        let places: [ParamSigning.Place?] = [signing.signature, signing.timestamp, signing.nonce]
+        let names = places.compactMap { $0?.parameter }
+        if let url = WireURL(request.url)?.removingPairs(named: Set(names)) { request.url = url }
+    }
+
     private func add(_ name: String, _ value: String, to fields: inout [SentParams.Field]) throws {
         guard !fields.contains(where: { $0.name == name }) else {
             throw Self.error("there is a parameter \(name), which ParamSigning adds")
@@ -130,6 +138,11 @@ struct ParamSigner: Sendable {
 }
 
 extension ParamSigning.Place {
+    fileprivate var parameter: String? {
+        guard case .parameter(let name) = self else { return nil }
+        return name
+    }
+
     fileprivate var isHeader: Bool {
         guard case .header = self else { return false }
         return true

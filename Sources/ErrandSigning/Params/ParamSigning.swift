@@ -20,7 +20,8 @@ import Foundation
 ///   pretty-print, as a service has it by default. Parameters that are encoded in both query and body are signed as in the query.
 /// - Not the parameters that are placed in the path, nor a query that the base URL or the path has, nor a raw body, nor the
 ///   files of a multipart body, nor what parameter adapters add that are called later, such as those of the request.
-/// - Of a plain call and of a link of the server (`LinkStrategy`): the names and values of the URL's query.
+/// - Of a plain call and of a link of the server (`LinkStrategy`): the names and values of the URL's query. A server may make a
+///   link from the URL that was requested: timestamp, nonce and signature in a link are replaced.
 ///
 /// A name or a value that contains a separator makes the signed text ambiguous, unless ``percentEncodes`` is true: `{a: "1&b=2"}`
 /// and `{a: 1, b: 2}` have the same text, `a=1&b=2`, and so the same signature. If the server supports percent-encoding and

@@ -176,6 +176,21 @@ struct AWSSignatureTests {
         #expect(Set(scene.transport.requests.map { $0.headers["Authorization"] }).count == 1)
     }
 
+    @Test @MainActor func `A link that repeats a signature in its query is signed anew`() async throws {
+        let options = self.signature { $0.form = .query(expiry: .seconds(60)) }
+        let scene = SigningScene({ try NotesRequest.linkedPage($0) }) { $0.sign(with: options) }
+        let list = NotesRequest(proxy: scene.proxy)
+        let items: [Int] = try await list.allItems(params: ["q": "tea"])
+        #expect(items == [1, 2, 3])
+        for (index, request) in scene.transport.requests.enumerated() {
+            #expect(request.url.absoluteString.ranges(of: "X-Amz-Signature=").count == 1)
+            let query = index == 0 ? "q=tea" : "q=tea&page=\(index + 1)"
+            let unsigned = HTTPRequest(.get, try url("https://shop.test/api/notes?\(query)"))
+            let expected = try self.signed(unsigned, options).pairs()
+            #expect(expected == request.pairs())
+        }
+    }
+
     // MARK: Failures
 
     @Test func `What the signature would replace, or a wrong expiry, fails the load before it is sent`() async throws {

@@ -88,6 +88,26 @@ struct ClockCorrectionTests {
         #expect(scene.transport.requests.count == 2)
     }
 
+    @Test func `After another adapter has had the load sent again, a refusal fails it with its own code`() async {
+        let server = Server(ahead: 500)
+        let isFirst = Lock(true)
+        let scene = SigningScene({ server.response(to: $0) }) {
+            var signing = ParamSigning(secret: "s3cret", algorithm: .md5, into: .parameter("sign"))
+            signing.clockCorrection = .onCodes([40103])
+            $0.envelope = Envelope()
+            let key = Adapter<APIResponse> { _, _ in
+                if isFirst.withLock({ exchange(&$0, with: false) }) { throw AdapterRetry.again() }
+            }
+            $0.adapters.response = [key]
+            $0.sign(with: signing)
+        }
+        server.use(scene.clock)
+        let error = await load(scene)
+        #expect(error?.type == .server && error?.code == 40103)
+        #expect(await load(scene) == nil, "the clock is right now")
+        #expect(scene.transport.requests.count == 3)
+    }
+
     @Test func `A date beyond the limit, or none, corrects nothing`() async throws {
         var correction = ClockCorrection.onCodes([40103])
         correction.limit = .seconds(60)

@@ -159,6 +159,24 @@ struct ParamSigningTests {
         #expect(request.bodyData == Data("x".utf8))
     }
 
+    @Test(arguments: [.parameter("sign"), .header("X-Sign")] as [ParamSigning.Place])
+    @MainActor func `A link that repeats the former time, nonce and signature is signed anew`(
+        _ place: ParamSigning.Place
+    ) async throws {
+        let signing = signing(into: place)
+        let scene = SigningScene({ try NotesRequest.linkedPage($0) }) { $0.sign(with: signing) }
+        let list = NotesRequest(proxy: scene.proxy)
+        let items = try await list.allItems(params: ["q": "tea"])
+        #expect(items == [1, 2, 3])
+        for (index, request) in scene.transport.requests.enumerated() {
+            var pairs = request.pairs()
+            let sent = pairs.removeValue(forKey: "sign") ?? request.headers["X-Sign"]
+            #expect(pairs["nonce"] == "nonce-\(index + 1)" && pairs["q"] == "tea")
+            let text = pairs.sorted { $0.key < $1.key }.map { "\($0)=\($1)" }.joined(separator: "&") + secret
+            #expect(sent == (try signing.signature(of: Array(text.utf8), secret: secret)))
+        }
+    }
+
     // MARK: Sends
 
     @Test func `A retry is signed anew, with a new time and nonce`() async throws {

@@ -47,6 +47,20 @@ struct SigningScene: Sendable {
     }
 }
 
+/// A list whose server makes the link to the next page from the URL that was requested, as Django REST framework does.
+final class NotesRequest: PageAPIRequest<[Int]>, APIManager {
+    let path = "/notes"
+    let method = HTTPMethod.get
+    override var strategy: any PageStrategy { .link }
+
+    /// Pages 1 to 3, each with its number.
+    nonisolated static func linkedPage(_ request: HTTPRequest) throws -> HTTPResponse {
+        let (page, url) = (Int(request.pairs()["page"] ?? "1") ?? 1, request.url.absoluteString)
+        let next = page == 1 ? url + "&page=2" : url.replacing("page=\(page)", with: "page=\(page + 1)")
+        return .json("[\(page)]", headers: page < 3 ? ["Link": "<\(next)>; rel=\"next\""] : [:])
+    }
+}
+
 /// Numbers that are used one after the other instead of random nonces.
 final class NonceSequence: Sendable {
     private let last = Lock(0)

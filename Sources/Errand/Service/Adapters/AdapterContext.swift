@@ -24,6 +24,10 @@ public struct AdapterContext: Sendable {
     var trace: LoadTrace?
     /// Whether the elements of the response are delivered while it is received, without adapters.
     package var isOfStream = false
+    /// Whether the URL is one of the server, which may have made it from that of an earlier request.
+    package var isOfLink = false
+    /// Whether ``AdapterRetry`` has the load sent again.
+    package internal(set) var maySendAgain = true
 
     /// The request of this attempt, after all request adapters; `nil` in parameter and request adapters.
     public internal(set) var request: HTTPRequest?
