@@ -24,8 +24,8 @@ public struct TransportError: Error, Sendable {
         case responseTooLarge
         /// The response's file could not be written, or a file or stream to send could not be read to its end.
         ///
-        /// The reason names the file and quotes the system's error. A file to send that is missing or unreadable before
-        /// anything is sent is ``invalidRequest``.
+        /// The reason quotes the system's error, and shows the name of the file, or its length if the name may be secret. A file
+        /// to send that is missing or unreadable before anything is sent is ``invalidRequest``.
         case storage
         /// The task was cancelled.
         case cancelled

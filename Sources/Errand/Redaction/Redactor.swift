@@ -106,9 +106,14 @@ extension Redactor {
 
     /// Hides the names of files and folders that do not look like names.
     static func path(of file: URL) -> String {
-        file.path.split(separator: "/", omittingEmptySubsequences: false).map { name in
-            ValueShape.isHarmless(name) ? String(name) : hidden(name.utf8)
-        }.joined(separator: "/")
+        file.path.split(separator: "/", omittingEmptySubsequences: false).map(fileName).joined(separator: "/")
+    }
+
+    /// Hides the name of a file unless it looks like a name: it may be that of a person.
+    package static func fileName(of file: URL) -> String { fileName(file.lastPathComponent) }
+
+    private static func fileName(_ name: some StringProtocol) -> String {
+        ValueShape.isHarmless(name) ? String(name) : hidden(name.utf8)
     }
 
     /// Returns the printable form of a URL or a relative reference.

@@ -74,7 +74,7 @@ extension HTTPBody {
             defer { try? handle.close() }
             return try handle.read(upToCount: min(limit, .max - 1) + 1) ?? Data()
         } catch {
-            throw SigningError(.unsupportedRequest, reason: "\(file.lastPathComponent) cannot be read")
+            throw SigningError(.unsupportedRequest, reason: "\(Redactor.fileName(of: file)) cannot be read")
         }
     }
 }

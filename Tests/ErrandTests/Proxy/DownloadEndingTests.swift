@@ -346,6 +346,9 @@ struct DownloadEndingTests {
         let missing = await #expect(throws: APIError.self) { try await proxy.send(request) }
         #expect(missing?.type == .invalidRequest)
         #expect(missing?.reason == "photo.jpg cannot be read (open: No such file or directory)")
+        request.body = .file(folder.url.appending(path: "anna@example.com.jpg"))
+        let secret = await #expect(throws: APIError.self) { try await proxy.send(request) }
+        #expect(secret?.reason == "<redacted 20 bytes> cannot be read (open: No such file or directory)")
         #expect(server.totalConnections == 0)
         let file = try TemporaryFile(zeros: 10 << 30)
         request.body = .file(file.url)

@@ -114,10 +114,10 @@ package struct HTTPBodyReader: ~Copyable {
             throw TransportError(.storage, cannotRead: url, error)
         }
         guard file != nil else {
-            throw TransportError(.storage, "\(url.lastPathComponent) is no longer a regular file")
+            throw TransportError(.storage, "\(Redactor.fileName(of: url)) is no longer a regular file")
         }
         guard count > 0 else {
-            throw TransportError(.storage, "\(url.lastPathComponent) became shorter while it was sent")
+            throw TransportError(.storage, "\(Redactor.fileName(of: url)) became shorter while it was sent")
         }
         return count
     }
@@ -151,7 +151,7 @@ package struct HTTPBodyReader: ~Copyable {
             throw TransportError(.invalidRequest, cannotRead: url, .last("open"))
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw TransportError(.invalidRequest, "\(url.lastPathComponent) is not a regular file")
+            throw TransportError(.invalidRequest, "\(Redactor.fileName(of: url)) is not a regular file")
         }
         return Int64(status.st_size)
     }
@@ -159,6 +159,6 @@ package struct HTTPBodyReader: ~Copyable {
 
 extension TransportError {
     fileprivate init(_ kind: Kind, cannotRead url: URL, _ error: SystemError) {
-        self.init(kind, "\(url.lastPathComponent) cannot be read (\(error.reason))", underlying: error)
+        self.init(kind, "\(Redactor.fileName(of: url)) cannot be read (\(error.reason))", underlying: error)
     }
 }

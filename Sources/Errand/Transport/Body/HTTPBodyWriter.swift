@@ -76,8 +76,8 @@ extension TransportError {
 
     init(tooLargeBody limit: Int) { self.init(.responseTooLarge, "the body is larger than \(limit) bytes") }
 
-    /// The reason names the file and quotes the system's error.
+    /// The reason names the file, if its name is harmless, and quotes the system's error.
     init(cannotWrite target: URL, _ error: SystemError) {
-        self.init(.storage, "\(target.lastPathComponent) cannot be written (\(error.reason))", underlying: error)
+        self.init(.storage, "\(Redactor.fileName(of: target)) cannot be written (\(error.reason))", underlying: error)
     }
 }
