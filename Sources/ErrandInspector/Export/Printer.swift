@@ -54,7 +54,11 @@ struct Printer {
 
     private func notes(on body: RecordedBody) -> [String] {
         var notes = body.omitted.map(note)
-        if body.isInFile { notes.append("The body is in a file.") }
+        switch body.place {
+        case .memory: break
+        case .file: notes.append("The body is in a file.")
+        case .stream: notes.append("The body was passed on while it arrived.")
+        }
         if body.isCut, let length = body.length {
             notes.append("Only the first \(body.kept.count) of \(length) bytes were recorded.")
         }

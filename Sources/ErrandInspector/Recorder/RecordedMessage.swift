@@ -43,14 +43,14 @@ struct RecordedResponse: Sendable {
     init(_ response: HTTPResponse, bodyLimit: Int) {
         (url, age) = (nil, nil)
         head = RecordedHead(status: response.status, headers: response.headers)
-        body = RecordedBody(response.body, limit: bodyLimit, isInFile: response.file != nil)
+        body = RecordedBody(response.body, limit: bodyLimit, .of(response.file, isStreamed: response.isStreamed))
         timings = response.timings
     }
 
     init(_ response: APIResponse, bodyLimit: Int) {
         (url, age) = (response.url, response.age)
         head = RecordedHead(status: response.status, headers: response.headers)
-        body = RecordedBody(response.body, limit: bodyLimit, isInFile: response.file != nil)
+        body = RecordedBody(response.body, limit: bodyLimit, .of(response.file, isStreamed: response.isStreamed))
         timings = response.timings
     }
 
@@ -65,11 +65,21 @@ struct RecordedBody: Sendable {
     let length: Int64?
     /// What is not in `kept` because it was never in memory.
     let omitted: [Omitted]
-    /// Whether the bytes of a response are in a file.
-    var isInFile = false
+    /// Where the bytes of a response are.
+    var place = Place.memory
 
     /// Whether bytes in memory were removed because of the limit.
     let isCut: Bool
+
+    enum Place {
+        case memory, file
+        /// Passed on while they arrived.
+        case stream
+
+        static func of(_ file: URL?, isStreamed: Bool) -> Place {
+            file != nil ? .file : isStreamed ? .stream : .memory
+        }
+    }
 
     /// Not the piece, whose closure would keep what the app has captured.
     enum Omitted: Sendable {
@@ -78,13 +88,13 @@ struct RecordedBody: Sendable {
         case stream(String)
     }
 
-    init(_ data: Data, limit: Int, isInFile: Bool = false) {
+    init(_ data: Data, limit: Int, _ place: Place = .memory) {
         // The beginning is copied: a slice would keep all bytes in memory.
         kept = data.count > limit ? Data(Array(data.prefix(limit))) : data
-        length = isInFile ? nil : Int64(data.count)
+        length = place == .memory ? Int64(data.count) : nil
         isCut = data.count > limit
         omitted = []
-        self.isInFile = isInFile
+        self.place = place
     }
 
     /// `nil` for a request without a body.

@@ -68,6 +68,21 @@ struct EntryTests {
         #expect(entry.serverIPAddress == nil && entry.connection == nil)
     }
 
+    @Test("The body of a stream is not one of no bytes", arguments: [nil, 5_000_000] as [Int64?])
+    func stream(_ received: Int64?) throws {
+        let session = Session()
+        var response = HTTPResponse(status: 200)
+        response.isStreamed = true
+        if let received {
+            response.timings = .sample()
+            response.timings?.decodedBodyBytes = received
+        }
+        session.respond(HTTPRequest(.get, .shop("/events")), response)
+        let content = try #require(try session.recorder.entries().first).response.content
+        #expect(content.size == Int(received ?? -1))
+        #expect(content.comment == "The body was passed on while it arrived.")
+    }
+
     @Test("The time in the queue is that of the first exchange of a load, also when its redirect is served first")
     func queueOfRedirects() throws {
         let session = Session()

@@ -57,7 +57,7 @@ final class Session {
             exchange: number,
             at: milliseconds + time - 1
         )
-        let responded = APIEvent.Kind.responded(APIResponse(response, url: request.url))
+        let responded = APIEvent.Kind.responded(APIResponse(response, to: RequestID(rawValue: load), url: request.url))
         send(responded, load: load, attempt: attempt, exchange: number, at: milliseconds + time)
         return number
     }
