@@ -25,6 +25,9 @@ import Errand
     var state = State.waiting
     /// Its image is no longer the newest one.
     var isOutdated = false
+    /// Its image is to replace those in memory, for all targets.
+    var isReload = false
+    var hasReplaced = false
     private(set) var callers: [Int: ImageCaller<Image>] = [:]
     private var ranks = Array(repeating: 0, count: ImageRank.allCases.count)
     var decodings: [ImageTarget: Task<Void, Never>] = [:]

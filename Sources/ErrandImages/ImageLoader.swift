@@ -291,6 +291,7 @@ import Foundation
         var options = options
         options.priority = fetch.rank.priority
         options.cachePolicy = fetch.request.cachePolicy ?? options.cachePolicy
+        fetch.isReload = options.cachePolicy == .reload
         // It is shared here already, and one that is shared there is not checked while it arrives.
         options.coalescesIdentical = false
         if other != nil { (options.adapters, options.envelope) = (Adapters(), nil) }
@@ -367,8 +368,12 @@ import Foundation
         updateSession()
         guard !fetch.state.isEnded else { return }
         if case .success(let image) = result, fetch.session == session, !fetch.isOutdated {
+            if fetch.isReload, !fetch.hasReplaced {
+                fetch.hasReplaced = true
+                memoryCache.removeAll(of: fetch.source)
+                outdateFetches(of: fetch.source, except: fetch)
+            }
             memoryCache.insert(image, bytes: decoder.bytes(of: image), for: ImageKey(fetch.source, target))
-            if fetch.source.cachePolicy == .reload { outdateFetches(of: fetch.source, except: fetch) }
         }
         fetch.decodings[target] = nil
         let callers = fetch.removeCallers(of: target)

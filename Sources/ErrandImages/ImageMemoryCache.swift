@@ -62,6 +62,11 @@ import Foundation
         if let former = entries.removeValue(forKey: key) { bytes -= former.bytes }
     }
 
+    /// Removes an image for all targets.
+    func removeAll(of source: ImageSource) {
+        for key in entries.keys where key.url == source.url && key.headers == source.headers { remove(key) }
+    }
+
     /// The newest one remains.
     private func purge() {
         for (key, entry) in entries.sorted(by: { $0.value.lastUse < $1.value.lastUse }).dropLast() {

@@ -94,6 +94,21 @@ struct ImageMemoryTests {
         #expect(scene.loader.memoryCache.count == 1 && scene.loader.memoryCache.bytes == 100)
     }
 
+    @Test(arguments: [true, false])
+    func `A reload for one target replaces the image for all of them`(_ isOfRequest: Bool) async {
+        let counter = Counter()
+        let scene = ImageScene { _ in ImageNetwork.response("\(counter.next()).png") }
+        for width in [20, 40] { _ = await scene.loader.outcome(of: ImageScene.image(7, width)) }
+        _ = await scene.loader.outcome(of: ImageScene.image(8))
+        if !isOfRequest { scene.loader.options.cachePolicy = .reload }
+        let whole = ImageScene.image(7, policy: isOfRequest ? .reload : nil)
+        #expect(await scene.loader.outcome(of: whole) == "image 4")
+        scene.loader.options.cachePolicy = .http
+        for width in [20, 40] { #expect(scene.loader.cachedImage(for: ImageScene.image(7, width)) == nil) }
+        #expect(scene.loader.cachedImage(for: ImageScene.image(7))?.number == 4)
+        #expect(scene.loader.cachedImage(for: ImageScene.image(8)) != nil)
+    }
+
     @Test func `An image that the app puts into memory is that of the request, until it is removed`() async {
         let scene = ImageScene()
         let picture = Picture(number: 99)
