@@ -82,7 +82,8 @@ extension stat {
 
 /// Replaces files by complete ones, which only their owner may read.
 package enum AtomicFile {
-    /// Replaces the file at `path` by one with these bytes and mode 0600, or changes nothing.
+    /// Replaces the file at `path` by one with these bytes and mode 0600, or changes nothing; the only error after the replacement
+    /// is that the disk could not be synchronized.
     ///
     /// The bytes are on the disk before the new file has its name. The entry at the path is never written to, so a symbolic
     /// link there is replaced and not followed. The temporary file, in the same folder, must not exist. Without
@@ -97,11 +98,19 @@ package enum AtomicFile {
         do throws(SystemError) {
             try create(temporary, with: bytes, synchronizes: synchronizes)
             guard rename(temporary, path) == 0 else { throw SystemError.last("rename") }
-            guard synchronizes else { return }
-            try FileDescriptor(opening: folder, O_RDONLY | O_DIRECTORY).synchronize()
         } catch {
             unlink(temporary)
             throw error
+        }
+        if synchronizes { try synchronizeEntries(of: folder) }
+    }
+
+    /// Not every user may read a folder, and not every file system synchronizes one; neither changes that the file was replaced.
+    private static func synchronizeEntries(of folder: String) throws(SystemError) {
+        do throws(SystemError) {
+            try FileDescriptor(opening: folder, O_RDONLY | O_DIRECTORY).synchronize()
+        } catch {
+            guard [EACCES, EINVAL, ENOTSUP].contains(error.number) else { throw error }
         }
     }
 

@@ -106,6 +106,19 @@ struct CookieFileCrashTests {
         }
     }
 
+    @Test("A folder that cannot be read or synchronized makes no failure of a save", .fault(25))
+    func savesInFolderWithoutSynchronization() async throws {
+        let old = try Data(contentsOf: folder.file)
+        let last = try await trace().calls.filter { Self.mayFail.contains($0.name) }.suffix(2)
+        #expect(last.map(\.name) == ["openat", "fsync"])
+        for (error, call) in zip(["EACCES", "EINVAL"], last) {
+            try old.write(to: folder.file)
+            let lines = try await probe(injecting: "error=\(error)", at: call).lines
+            #expect(lines.contains("saved") && !lines.contains { $0.hasPrefix("problem") }, "\(lines)")
+            #expect(CookieJar(file: folder.file).cookies.count == Self.count + 1)
+        }
+    }
+
     @Test("A logout is on the disk when it returns, even if the disk is full", .fault(33))
     func keepsLogout() async throws {
         let old = try Data(contentsOf: folder.file)
