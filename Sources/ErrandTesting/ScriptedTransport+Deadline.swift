@@ -8,7 +8,7 @@ extension ScriptedTransport {
     /// A script that ignores its cancel continues, and its result is discarded.
     // Not inlined, which would increase the memory of each exchange in progress.
     @inline(never) static func race(
-        _ deadlines: ScriptedDeadlines,
+        _ deadlines: ScriptedDeadlines?,
         _ work: @escaping @Sendable () async throws -> HTTPResponse
     ) async throws(TransportError) -> HTTPResponse {
         let finish = FirstOutcome()
@@ -19,12 +19,14 @@ extension ScriptedTransport {
                 finish.set(.failure(failure(error)))
             }
         }
-        let alarm = Task {
-            if let error = await deadlines.passed() { finish.set(.failure(error)) }
+        let alarm = deadlines.map { deadlines in
+            Task {
+                if let error = await deadlines.passed() { finish.set(.failure(error)) }
+            }
         }
         defer {
             script.cancel()
-            alarm.cancel()
+            alarm?.cancel()
         }
         return try await finish.value.get()
     }

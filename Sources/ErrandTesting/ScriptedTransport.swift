@@ -60,7 +60,8 @@ public final class ScriptedTransport: HTTPTransport {
     ///     no exchange times out.
     ///   - capacity: How many exchanges a proxy gives to the transport at a time; unlimited by default, so that only the limits
     ///     of the proxy apply. `TransportCapacity()` is that of the platform's transport.
-    ///   - keepsRequests: Whether ``requests`` is recorded; `false` saves memory in a test with a million loads.
+    ///   - keepsRequests: Whether ``requests`` is recorded; `false` saves memory in a test with a million loads. A script that
+    ///     ignores its cancel then delays the end of its exchange, unless there is a clock.
     ///   - fallback: Responds to the requests that no script matches; ``refuse`` by default.
     public init(
         clock: (any APIClock)? = nil,
@@ -139,13 +140,11 @@ public final class ScriptedTransport: HTTPTransport {
         within deadlines: ScriptedDeadlines?
     ) async throws(TransportError) -> HTTPResponse {
         do {
-            guard let deadlines else {
-                let response = try await script(request)
-                // A transport ends with the cancellation of its task, whatever a script does.
-                try Task.checkCancellation()
-                return response
-            }
-            return try await Self.race(deadlines) { try await script(request) }
+            // In a task of its own, because a transport ends with the cancellation of its task, whatever a script does.
+            if keepsRequests || deadlines != nil { return try await Self.race(deadlines) { try await script(request) } }
+            let response = try await script(request)
+            try Task.checkCancellation()
+            return response
         } catch {
             throw Self.failure(error)
         }

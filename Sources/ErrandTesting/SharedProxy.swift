@@ -10,5 +10,5 @@ public import Errand
 ///   - work: The function to call, usually the body of a test.
 /// - Returns: The result of `work`.
 public func withSharedProxy<Value>(_ proxy: APIProxy, _ work: () async throws -> Value) async rethrows -> Value {
-    try await APIProxy.$replacement.withValue(proxy, operation: work)
+    try await SharedProxyScope.$replacement.withValue(proxy, operation: work)
 }

@@ -8,10 +8,8 @@ public final class APIProxy: Sendable {
     /// Its cookies persist in the application's own file.
     ///
     /// You can configure it before its first use; see ``configureShared(with:)``.
-    public static var shared: APIProxy { replacement ?? standard }
+    public static var shared: APIProxy { SharedProxyScope.replacement ?? standard }
 
-    /// A replacement for ``shared`` in a test.
-    @TaskLocal package static var replacement: APIProxy?
     private static let standard = sharedConfiguration.makeProxy()
 
     /// Configures ``shared``, once and before its first use.
@@ -343,4 +341,11 @@ extension APIProxy: CookieJarOwner {
         // Those that have begun meanwhile.
         cancel(loads.claimAll(where: isOfSession))
     }
+}
+
+/// What a test has in place of ``APIProxy/shared``.
+package enum SharedProxyScope {
+    package typealias Replacement = APIProxy?
+
+    @TaskLocal package static var replacement: APIProxy?
 }

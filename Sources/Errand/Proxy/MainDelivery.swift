@@ -79,7 +79,9 @@ final class MainDelivery: Sendable {
     func deliver(isOneOfMany: Bool = false, _ delivery: @escaping @MainActor @Sendable () -> Void) {
         guard let hop = state.withLock({ $0.add(delivery, isOneOfMany: isOneOfMany) }) else { return }
         schedule(hop)
-        if hop == .afterPool, state.withLock({ $0.startTimer() }) { runTimer(for: Self.longestPoolWait) }
+        if hop == .afterPool, state.withLock({ $0.startTimer() }) {
+            runTimer(for: Self.longestPoolWait, SharedProxyScope.replacement)
+        }
     }
 
     /// Delivers the newest progress of each direction of a load only.
@@ -96,12 +98,13 @@ final class MainDelivery: Sendable {
         }
     }
 
-    private func runTimer(for nanoseconds: Int64) {
+    /// The hop of the timer has the shared proxy of the test that the first delivery is part of, as other hops have.
+    private func runTimer(for nanoseconds: Int64, _ replacement: SharedProxyScope.Replacement) {
         let end = DispatchTime(uptimeNanoseconds: UInt64(MonotonicClock.now + nanoseconds))
         Self.timerQueue.asyncAfter(deadline: end) { [self] in
             let (isOverdue, rest) = state.withLock { $0.timerDidFire() }
-            if isOverdue { start(.direct) }
-            if let rest { runTimer(for: rest) }
+            if isOverdue { SharedProxyScope.$replacement.withValue(replacement) { start(.direct) } }
+            if let rest { runTimer(for: rest, replacement) }
         }
     }
 

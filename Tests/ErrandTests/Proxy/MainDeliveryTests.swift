@@ -1,6 +1,7 @@
+import ErrandTesting
 import Foundation
-import Testing
 import TestSupport
+import Testing
 
 @testable import Errand
 @testable import ErrandTestSupport
@@ -86,14 +87,20 @@ final class MainDeliveryTests {
             for _ in 0..<64 { Task.detached(priority: .high) { blocker.block() } }
             blocker.waitUntilBlocked(ProcessInfo.processInfo.activeProcessorCount)
             let delivery = MainDelivery()
+            let proxy = APIProxy(service: .sample(), transport: ScriptedTransport())
             for number in 0..<100 {
                 let start = ContinuousClock.now
-                await withCheckedContinuation { continuation in
-                    // A hop that was a moment ago makes the next one wait for the pool.
-                    delivery.deliver {
-                        delivery.deliver(isOneOfMany: true) { continuation.resume() }
+                let isSharedProxy = await SharedProxyScope.$replacement.withValue(proxy) {
+                    await withCheckedContinuation { continuation in
+                        // A hop that was a moment ago makes the next one wait for the pool.
+                        delivery.deliver {
+                            delivery.deliver(isOneOfMany: true) {
+                                continuation.resume(returning: APIProxy.shared === proxy)
+                            }
+                        }
                     }
                 }
+                #expect(isSharedProxy, "\(number)")
                 #expect(start.duration(to: .now) < .seconds(5), "\(number)")
                 guard start.duration(to: .now) < .seconds(5) else { break }
             }

@@ -82,6 +82,23 @@ struct ErrandTestingTests {
         never.open()
     }
 
+    @Test func `Without a clock too, a cancel ends an exchange whose script ignores it`() async throws {
+        let (never, network) = (Latch(), ScriptedTransport())
+        network.on(.get, "/slow") { _ in
+            await never.waitIgnoringCancellation()
+            return .status(200)
+        }
+        network.on(.get, "/next") { _ in .status(204) }
+        let proxy = APIProxy(service: .sample(), transport: network, queueLimits: QueueLimits(perHost: 1))
+        let slow = Task { try await proxy.send(HTTPRequest(.get, URL("http://shop.test/slow"))) }
+        await network.waitForRequests()
+        slow.cancel()
+        await #expect(throws: APIError.self) { try await slow.value }
+        // The place is free.
+        #expect(try await proxy.send(HTTPRequest(.get, URL("http://shop.test/next"))).status == 204)
+        never.open()
+    }
+
     @Test func `The deadline of a request ends a script before its timeout does`() async {
         let never = Latch()
         let network = ScriptedTransport(clock: clock) { _ in
