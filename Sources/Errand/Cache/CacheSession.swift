@@ -64,6 +64,19 @@ final class CacheUse: Sendable {
         rule.readsFirst && (policy.isRule || method == .get || method == .head)
     }
 
+    /// For a request whose stored response may be too old.
+    var sendingAgain: CacheUse {
+        CacheUse(
+            policy,
+            cache,
+            in: folder,
+            isReloading: true,
+            usesStale: false,
+            failsWithoutNetwork: failsWithoutNetwork,
+            storesAdapted: storesAdapted
+        )
+    }
+
     /// That of the load which validates what this one has used.
     var revalidating: CacheUse { CacheUse(.reload, cache, in: folder, usesStale: false, storesAdapted: storesAdapted) }
 }

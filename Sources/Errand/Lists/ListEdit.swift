@@ -49,7 +49,10 @@ extension PageAPIRequest {
         let rules = prepareEdit()
         let identity = try identity(rules)
         let rows = list.loaded.items.indices.filter { identity.areSame(list.loaded.items[$0], item) }
-        guard let first = rows.first, let last = rows.last else { return false }
+        guard let first = rows.first, let last = rows.last else {
+            if onServer { applyToAbsentItem() }
+            return false
+        }
         let edits = rows.map { ListEdit(change: .replace(item), row: $0, isOnServer: onServer) }
         // Not row by row: while the observer is notified of one, the others would have changed already.
         apply(edits, as: .replaced(first..<last + 1), by: rules)
@@ -110,7 +113,10 @@ extension PageAPIRequest {
                 throw ListEditError("the IDs of the items are of type \(identity.idType), not \(type(of: id))")
             }
             // The rows of one item on the server, from the last one, so that the first one counts there.
-            guard let row = list.loaded.items.lastIndex(where: isWanted) else { return wasFound }
+            guard let row = list.loaded.items.lastIndex(where: isWanted) else {
+                if onServer, !wasFound { applyToAbsentItem() }
+                return wasFound
+            }
             let isFirst = list.loaded.items[..<row].contains(where: isWanted) == false
             apply(ListEdit(change: .remove, row: row, isOnServer: onServer && isFirst), by: rules)
             wasFound = true

@@ -50,14 +50,14 @@ struct LoadedPages<Item> {
             store.append(known > 0 ? Array(newItems.dropFirst(known)) : newItems, itemID: rules.itemID)
         }
         insertedRows = rows..<items.count
-        guard !endsByRepeat || !insertedRows.isEmpty else { return end() }
+        guard !endsByRepeat || !insertedRows.isEmpty || isLeftOut(newItems, of: info) else { return end() }
         if pages.isEmpty {
             recordFirst(info, strategy: rules.strategy)
         } else {
             visited.insert(info.position, after: pages.last?.position)
         }
         let info = completed(info, itemsBefore: itemsBefore?.addingClamped(pages.receivedCount - start.precedingItems))
-        setNext(after: info, rules: rules)
+        setNext(after: info, isKnown: newItems.isEmpty || rules.itemID == nil ? nil : insertedRows.isEmpty, rules: rules)
         let received = max(0, info.itemCount - start.precedingItems)
         guard next != nil || received > 0 || !insertedRows.isEmpty || pages.isEmpty else {
             return visited.remove(info.position)
@@ -194,11 +194,11 @@ extension LoadedPages {
         visited.insert(info.position, after: previous)
     }
 
-    private mutating func setNext(after info: PageInfo, rules: ListRules<Item>) {
+    private mutating func setNext(after info: PageInfo, isKnown: Bool?, rules: ListRules<Item>) {
         blockedReason = nil
         do throws(PageStrategyError) {
             nextStart = try rules.strategy.position(after: info).map { PageStart($0) }
-            detectRepeats(info, hasIDs: rules.itemID != nil)
+            detectRepeats(info, isKnown: isKnown)
         } catch {
             nextStart = PageStart(info.position)
             blockedReason = error.description
@@ -237,9 +237,14 @@ extension LoadedPages {
         return items.suffix(newItems.count).elementsEqual(newItems, by: identity.areSame)
     }
 
+    /// Whether the app has left out all items of a page that is not a repetition by its bytes.
+    private func isLeftOut(_ newItems: [Item], of info: PageInfo) -> Bool {
+        newItems.isEmpty && info.itemCount > 0 && info.response.body != repeatDetector.newestBody
+    }
+
     /// Blocks ``next`` if it has been visited before, or if pages are repeated.
-    private mutating func detectRepeats(_ info: PageInfo, hasIDs: Bool) {
-        repeatDetector.record(info, hasNewItems: !insertedRows.isEmpty, hasIDs: hasIDs)
+    private mutating func detectRepeats(_ info: PageInfo, isKnown: Bool?) {
+        repeatDetector.record(info, hasNewRows: !insertedRows.isEmpty, isKnown: isKnown)
         if let next, visited.contains(next) {
             blockedReason = "the server names a next page that it has named before"
         } else if repeatDetector.isRepeating {

@@ -22,8 +22,8 @@ import Observation
 /// To protect against a faulty server, the next load fails before it is sent, until the list is reloaded, if:
 /// - the link to the next page has another origin than the service (`security`),
 /// - the server names a next page that it has already named (`decoding`),
-/// - four pages in a row have the same bytes or, with ``itemID``, three pages in a row have no new item (`decoding`), or
-/// - a hundred pages in a row have no item (`decoding`).
+/// - four pages in a row have the same bytes or, with ``itemID``, three pages in a row have items, and no new one (`decoding`), or
+/// - a hundred pages in a row add no row (`decoding`).
 ///
 /// In a module whose default isolation is `MainActor`, declare pages and items `nonisolated struct`.
 @MainActor open class PageAPIRequest<Page: PageResponse & Sendable>: BaseAPIRequest, PagedManager
@@ -202,9 +202,16 @@ extension PageAPIRequest {
     /// Notifies the observer of the edits as one change.
     func apply(_ edits: [ListEdit<Item>], as change: ListChange, by rules: ListRules<Item>) {
         for edit in edits { list.apply(edit, rules: rules) }
+        // The pages that are stored may not have the edit.
+        if edits.contains(where: \.isOnServer) { isReloading = true }
         changes.append(change)
         observation.recordChange()
         notifyObserver()
+    }
+
+    func applyToAbsentItem() {
+        list.applyToAbsentItem()
+        isReloading = true
     }
 
     fileprivate func notifyObserver() {

@@ -81,10 +81,16 @@ struct PagedList<Item> {
     mutating func apply(_ edit: ListEdit<Item>, rules: ListRules<Item>) {
         let next = loaded.nextStart
         loaded.apply(edit, rules: rules)
-        guard edit.isOnServer else { return }
+        if edit.isOnServer { outdatePending(hasMoved: loaded.nextStart != next) }
+    }
+
+    /// An edit of an item that the list does not have makes a page that is loading out of date, which may have it.
+    mutating func applyToAbsentItem() { outdatePending(hasMoved: true) }
+
+    private mutating func outdatePending(hasMoved: Bool) {
         switch pending?.part {
         case .first, .all, .remaining: pending?.isOutdated = true
-        case .next, .prefetch: if loaded.nextStart != next { pending?.isOutdated = true }
+        case .next, .prefetch: if hasMoved { pending?.isOutdated = true }
         case .previous: break
         // Between two pages of a refresh.
         case nil: if followUp == .remaining { loadAgain(.remaining) }

@@ -97,7 +97,8 @@ extension APIManager where Self: PagedManager {
     /// Loads the page at an end of the list when a row near that end has become visible.
     ///
     /// Does nothing while a page is loading, or if the last load on that side has failed; use ``retry()`` in that case. If the
-    /// page adds no row, up to two more pages are loaded, because no new row can appear to trigger them.
+    /// page at the end adds no row, up to two more pages are loaded, because no new row can appear to trigger them. Nothing can
+    /// appear in a list whose first page has no row either; call ``loadNextPage(indicator:message:)`` if it may have.
     ///
     /// - Parameter index: The index of the row in ``PagedManager/items``; an index outside of the items is ignored.
     public func itemAppeared(at index: Int) {

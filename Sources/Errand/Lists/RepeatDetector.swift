@@ -4,7 +4,7 @@ import Foundation
 struct RepeatDetector {
     /// Equal pages in a row, after the first of them.
     private static let maxRepeats = 3
-    /// More pages without new items than a filter of the server explains.
+    /// More pages without new rows than a filter explains.
     private static let maxEmptyPages = 100
 
     private(set) var emptyPageRun = 0
@@ -13,10 +13,11 @@ struct RepeatDetector {
 
     var isRepeating: Bool { repeats >= Self.maxRepeats || emptyPageRun >= Self.maxEmptyPages }
 
-    /// An ``ItemID`` decides what a repeat is.
-    mutating func record(_ page: PageInfo, hasNewItems: Bool, hasIDs: Bool) {
-        emptyPageRun = hasNewItems ? 0 : emptyPageRun + 1
-        let isRepeat = hasIDs ? !hasNewItems : page.response.body == newestBody
+    /// `isKnown` is whether the list has all items of the page already, by their ``ItemID``; `nil` if that says nothing, because
+    /// the app has left out all of them, or the items have no IDs.
+    mutating func record(_ page: PageInfo, hasNewRows: Bool, isKnown: Bool?) {
+        emptyPageRun = hasNewRows ? 0 : emptyPageRun + 1
+        let isRepeat = isKnown ?? (page.response.body == newestBody)
         repeats = isRepeat && page.itemCount > 0 ? repeats + 1 : 0
         newestBody = page.response.body
     }

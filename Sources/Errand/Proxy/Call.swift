@@ -31,17 +31,15 @@ final class Call<Value: Sendable>: Sendable {
         self.progress = progress
     }
 
-    /// Shares no exchange, which may have been sent before the reason to send it again.
+    /// Neither shares an exchange nor uses a stored response, which may be older than the reason to send it again.
     func sending(_ draft: RequestDraft) -> Call {
-        var options = options
-        options.coalescesIdentical = false
-        return Call(
+        Call(
             id: id,
             service: service,
             cookies: cookies,
             draft: draft,
             serializer: serializer,
-            options: options,
+            options: options.sendingAgain,
             progress: progress
         )
     }
@@ -146,13 +144,23 @@ struct LoadOptions: Sendable {
     let priority: RequestPriority
     let loginRole: LoginRole
     var coalescesIdentical: Bool
-    private let extras: Boxed<Extras>?
+    private var extras: Boxed<Extras>?
 
     init(priority: RequestPriority, loginRole: LoginRole, coalescesIdentical: Bool, extras: Extras) {
         self.priority = priority
         self.loginRole = loginRole
         self.coalescesIdentical = coalescesIdentical
         self.extras = extras.isEmpty ? nil : Boxed(wrappedValue: extras)
+    }
+
+    var sendingAgain: LoadOptions {
+        var options = self
+        options.coalescesIdentical = false
+        if var extras = extras?.wrappedValue, let cache = extras.cache {
+            extras.cache = cache.sendingAgain
+            options.extras = Boxed(wrappedValue: extras)
+        }
+        return options
     }
 
     var retryPolicy: RetryPolicy? { extras?.wrappedValue.retryPolicy }

@@ -100,6 +100,57 @@ struct CacheListTests {
         #expect(scene.violations == [])
     }
 
+    @Test(arguments: policies) func `After an edit, the next page comes from the network`(_ policy: CachePolicy) async throws
+    {
+        let list = list(policy)
+        await load(3, of: list)
+        list.loadData()
+        #expect(await screen.ending() == .success)
+        change(to: "b")
+        await loadNextPages(1, of: list)
+        #expect(list.items == ["1a", "2a"])
+        try list.replace(at: 0, with: "1b", onServer: false)
+        await loadNextPages(1, of: list)
+        #expect(list.items == ["1b", "2a", "3a"])
+        list.loadData()
+        #expect(await screen.ending() == .success)
+        try list.replace(at: 0, with: "1b")
+        await loadNextPages(2, of: list)
+        #expect(list.items == ["1b", "2b", "3b"])
+    }
+
+    @Test(arguments: policies) func `A page that is requested again because of an edit is not one that was just stored`(
+        _ policy: CachePolicy
+    ) async throws {
+        let list = EditedList(delegate: screen, proxy: scene.proxy)
+        (list.ownService, list.policy) = (scene.service, policy)
+        list.onResponse = { [backend] list in
+            // The first response arrives with the old version, and is stored.
+            guard backend.version.withLock({ exchange(&$0, with: "b") }) == "a" else { return }
+            _ = try? list.insert("0b", at: 0)
+        }
+        list.loadData()
+        #expect(await screen.ending() == .success)
+        #expect(list.items == ["1b"])
+    }
+
+    /// A list that is edited in the hook that receives its response.
+    final class EditedList: PageAPIRequest<[String]>, APIManager {
+        let path = "/list"
+        let method = HTTPMethod.get
+        var ownService: APIService?
+        var policy = CachePolicy.http
+        var onResponse: (EditedList) -> Void = { _ in }
+        override var service: APIService? { ownService }
+        override var options: APIRequestOptions { APIRequestOptions(cachePolicy: policy) }
+        override var strategy: any PageStrategy { .pageNumber(size: 1) }
+
+        func reformData(_ response: [String]) -> [String] {
+            onResponse(self)
+            return response
+        }
+    }
+
     @Test(arguments: policies) func `The first reload of a list comes from the network too`(_ policy: CachePolicy) async
     {
         let first = list(policy)

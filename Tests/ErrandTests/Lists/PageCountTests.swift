@@ -14,7 +14,9 @@ struct PageCountTests {
         let method = HTTPMethod.get
         var customStrategy: any PageStrategy = .pageNumber(size: 4)
         var isWanted: @MainActor (Row) -> Bool = { _ in true }
+        var hasIDs = false
         override var strategy: any PageStrategy { customStrategy }
+        override var itemID: ItemID<Row>? { hasIDs ? ItemID { "\($0)" } : nil }
         func reformData(_ response: [Row]) -> [Row] { response.filter(isWanted) }
     }
 
@@ -43,6 +45,40 @@ struct PageCountTests {
         // A whole page.
         list.isWanted = { !(4..<8).contains($0) }
         #expect(try await list.allItems() == [0, 1, 2, 3, 8, 9])
+    }
+
+    @Test(arguments: strategies, [true, false])
+    func `Pages from which the app removes all items are no repeated ones`(
+        _ strategy: any PageStrategy,
+        _ hasIDs: Bool
+    ) async throws {
+        let transport = ScriptedTransport { request in
+            let page = request.query["page"]?.first.flatMap { Int($0) }.map { ($0 - 1) * 4 }
+            let start = page ?? request.query["offset"]?.first.flatMap { Int($0) } ?? 0
+            let items = (start..<max(start, min(start + 4, 40))).map(String.init).joined(separator: ",")
+            return .json(#"{"errcode":200,"data":[\#(items)]}"#)
+        }
+        let list = Rows<Int>(proxy: APIProxy(fake: transport))
+        (list.customStrategy, list.hasIDs) = (strategy, hasIDs)
+        list.isWanted = { !(4..<36).contains($0) }
+        #expect(try await list.allItems() == [0, 1, 2, 3, 36, 37, 38, 39])
+    }
+
+    @Test(arguments: [true, false])
+    func `A page from which the app removes all items does not end a list after a short page`(
+        _ hasIDs: Bool
+    ) async throws {
+        // The server has smaller pages than are asked for, and no total.
+        let transport = ScriptedTransport { request in
+            let page = request.query["page"]?.first.flatMap { Int($0) } ?? 1
+            let items = page > 4 ? "" : "\(page * 2 - 2),\(page * 2 - 1)"
+            return .json(#"{"errcode":200,"data":[\#(items)]}"#)
+        }
+        let list = Rows<Int>(proxy: APIProxy(fake: transport))
+        list.hasIDs = hasIDs
+        list.isWanted = { !(2..<4).contains($0) }
+        #expect(try await list.allItems() == [0, 1, 4, 5, 6, 7])
+        #expect(!list.hasMore)
     }
 
     struct Comment: Decodable, Sendable, Equatable {

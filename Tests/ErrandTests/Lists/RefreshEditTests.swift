@@ -94,6 +94,27 @@ struct RefreshEditTests {
         }
     }
 
+    @Test(arguments: [true, false])
+    func `An edit of an item that the list does not have yet makes a load that may have it begin again`(
+        _ isFirst: Bool
+    ) async throws {
+        if !isFirst { await load(1) }
+        let (requests, place) = (server.queries.count, isFirst ? 1 : 4)
+        server.onResponse = { [server, list] in
+            guard server.queries.count == requests + 1 else { return }
+            // The response has the item already.
+            let removed = server.entries.remove(at: place)
+            let wasFound = try list.remove(id: removed.id)
+            #expect(!wasFound)
+        }
+        await load(1)
+        #expect(server.queries.count == requests + 2)
+        #expect(list.items == Array(server.entries.prefix(list.items.count)))
+        server.onResponse = { [list] in try list.remove(id: 1_000, onServer: false) }
+        await load(1)
+        #expect(server.queries.count == requests + 3, "it is no edit of the server's list")
+    }
+
     @Test func `A refresh that begins again has no cursor of the page that an edit moved`() async throws {
         server.way = .cursor
         list.customStrategy = server.strategy()
