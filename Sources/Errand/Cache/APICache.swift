@@ -195,8 +195,9 @@ public final class APICache: Sendable {
     // MARK: Storing
 
     func store(_ stored: StoredResponse, _ content: CacheContent, _ key: CacheKey, in session: CacheFolder) {
-        guard stored.bodyLength <= capacity / 10 else { return }
-        let isStored = change(session) { session throws(SystemError) in try session.store(stored, content, key) }
+        let isStored =
+            stored.bodyLength <= capacity / 10
+            && change(session) { session throws(SystemError) in try session.store(stored, content, key) }
         // Not an older one in its place.
         if !isStored { session.remove(key) }
     }

@@ -16,6 +16,8 @@ final class CacheFolder: Sendable {
     private let turn = Lock(())
     /// What was used in this second, and need not be marked again.
     private let marked = Lock<(second: Int, names: Set<String>)>((0, []))
+    /// Of what was removed because the server may have changed it.
+    private let invalidations = Lock(CacheInvalidations())
     private let report: @Sendable (APICacheError) -> Void
 
     init(_ path: String, name: String, report: @escaping @Sendable (APICacheError) -> Void) throws(SystemError) {
@@ -292,6 +294,19 @@ final class CacheFolder: Sendable {
         }
     }
 
+    var invalidationCount: Int { invalidations.withLock(\.count) }
+
+    /// Removes what is stored under a key; the response to a request that was sent before is not stored any more.
+    func invalidate(_ key: CacheKey) {
+        invalidations.withLock { $0.add(key.name) }
+        remove(key)
+    }
+
+    /// Whether a key was invalidated after the first `count` invalidations.
+    func isInvalidated(_ key: CacheKey, after count: Int) -> Bool {
+        invalidations.withLock { $0.contains(key.name, after: count) }
+    }
+
     private func remove(_ name: String) { unlinkat(folder.number, name, 0) }
 
     private func removeBody(of file: CacheFile) {
@@ -303,6 +318,23 @@ final class CacheFolder: Sendable {
         for name in (try? variants.names()) ?? [] { unlinkat(variants.number, name, 0) }
         unlinkat(folder.number, name, AT_REMOVEDIR)
     }
+}
+
+/// The newest invalidations of a folder, by the names of keys.
+private struct CacheInvalidations {
+    private static let capacity = 256
+    private(set) var count = 0
+    private var numbers: [String: Int] = [:]
+    /// Of the newest one whose name is no longer known.
+    private var forgotten = 0
+
+    mutating func add(_ name: String) {
+        if numbers.count >= Self.capacity { (numbers, forgotten) = ([:], count) }
+        count += 1
+        numbers[name] = count
+    }
+
+    func contains(_ name: String, after count: Int) -> Bool { numbers[name, default: forgotten] > count }
 }
 
 extension CacheSelection {

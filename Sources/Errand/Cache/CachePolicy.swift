@@ -24,13 +24,13 @@ public enum CachePolicy: Sendable, Hashable {
     case http
     /// Nothing is read or stored.
     case none
-    /// As ``http``, but the server is asked in any case whether a stored response is still valid.
+    /// As ``http``, but the server is asked in any case whether a stored response is still valid, and no stale one is used.
     case reload
     /// As ``http``, but nothing is sent: without a response to use, the load fails with `http` and status 504.
     case onlyIfCached
     /// A stored response of any age; without one, the network.
     case elseLoad
-    /// A stored response that was received in this time before now; otherwise the network.
+    /// A stored response that was received in this time before now; otherwise the network, and with zero in any case.
     case time(Duration)
     /// A stored response of any age that was stored under the same number; otherwise the network.
     ///
@@ -115,7 +115,7 @@ extension CachePolicy {
         switch self {
         case .time(let limit):
             // A clock that was set back makes it older, not younger.
-            guard date >= stored[index].responseDate, age <= limit else { return .send(.stale) }
+            guard date >= stored[index].responseDate, limit > .zero, age <= limit else { return .send(.stale) }
             return .use(index: index, age: age)
         case .fallback, .first: return .send(.mustValidate, orOffline: index)
         default: return .use(index: index, age: age)

@@ -57,7 +57,11 @@ struct LoadedPages<Item> {
             visited.insert(info.position, after: pages.last?.position)
         }
         let info = completed(info, itemsBefore: itemsBefore?.addingClamped(pages.receivedCount - start.precedingItems))
-        setNext(after: info, isKnown: newItems.isEmpty || rules.itemID == nil ? nil : insertedRows.isEmpty, rules: rules)
+        setNext(
+            after: info,
+            isKnown: newItems.isEmpty || rules.itemID == nil ? nil : insertedRows.isEmpty,
+            rules: rules
+        )
         let received = max(0, info.itemCount - start.precedingItems)
         guard next != nil || received > 0 || !insertedRows.isEmpty || pages.isEmpty else {
             return visited.remove(info.position)

@@ -37,6 +37,10 @@ final class CacheStage {
     private var keyRequest: HTTPRequest?
     private var key: CacheKey?
     private var requestDate = Date.distantPast
+    /// The number of invalidations before the request.
+    private var invalidationCount = 0
+    /// Whether the last lookup has found what a newer response replaces.
+    private var hasFormer = false
     /// Confirmed by a 304.
     private var validated: CacheEntry?
     private var orOnError: CacheEntry?
@@ -78,6 +82,8 @@ final class CacheStage {
         guard let entries = try entries(for: keyRequest) else {
             return use.policy == .onlyIfCached ? .use(gatewayTimeout(request)) : .send(request, nil)
         }
+        hasFormer = !entries.isEmpty
+        invalidationCount = folder?.invalidationCount ?? 0
         let stored = isBypassed ? [] : entries.map(\.stored)
         let decision = use.rule.decision(
             for: keyRequest,
@@ -258,7 +264,9 @@ final class CacheStage {
                 isBypassed = true
                 return nil
             }
-            use.cache.update(entry, to: updated, in: folder)
+            if !folder.isInvalidated(entry.key, after: invalidationCount) {
+                use.cache.update(entry, to: updated, in: folder)
+            }
             used = entry
             didUse(stored)
             return stored
@@ -300,9 +308,10 @@ final class CacheStage {
             }
         }
         for url in urls where url.hasSameOrigin(as: request.url) {
-            folder.remove(CacheKey(url))
-            folder.remove(CacheKey(url, part: true))
+            for part in [false, true] { folder.invalidate(CacheKey(url, part: part)) }
         }
+        // Its own response is newer.
+        invalidationCount = folder.invalidationCount
     }
 
     /// Returns a stored response for an exchange without a response (RFC 5861 section 4).
@@ -334,22 +343,10 @@ final class CacheStage {
     /// Stores what was received when the load has succeeded, or failed for a reason that a stored response may repeat; returns
     /// whether there was something to store.
     @inline(never) @discardableResult func end(with error: APIError?) -> Bool {
-        guard let response = exchange(&pending, with: nil), let folder, let request, let keyRequest,
-            let key
-        else { return false }
+        guard let response = exchange(&pending, with: nil), let folder, let request, let key else { return false }
         if let error, use.policy.isRule || ![.http, .server].contains(error.type) { return false }
-        // Most of what is not stored says so.
-        guard use.policy.isRule ? response.status != 304 : CacheControl(response.headers).mayBeStored else {
-            return false
-        }
-        let stored = StoredResponse(
-            response,
-            to: keyRequest,
-            requestDate: requestDate,
-            responseDate: proxy.clock.date
-        )
-        guard var stored else { return false }
-        guard use.policy.isRule || stored.isStorable(for: request, usesHeuristics: use.cache.usesHeuristics) else {
+        guard var stored = storable(response, to: request, key, in: folder) else {
+            if hasFormer, response.replacesFormer, use.policy.isRule || request.method == .get { folder.remove(key) }
             return false
         }
         stored.isAdapted = use.storesAdapted
@@ -360,6 +357,28 @@ final class CacheStage {
         let partKey = response.status == 206 && !use.policy.isRule ? CacheKey(request.url, part: true) : key
         use.cache.store(stored, content, partKey, in: folder)
         return true
+    }
+
+    /// `nil` for what must not be stored.
+    private func storable(
+        _ response: APIResponse,
+        to request: HTTPRequest,
+        _ key: CacheKey,
+        in folder: CacheFolder
+    ) -> StoredResponse? {
+        // Most of what is not stored says so.
+        guard use.policy.isRule ? response.status != 304 : CacheControl(response.headers).mayBeStored,
+            use.policy.isRule || !folder.isInvalidated(key, after: invalidationCount),
+            let keyRequest,
+            let stored = StoredResponse(
+                response,
+                to: keyRequest,
+                requestDate: requestDate,
+                responseDate: proxy.clock.date
+            ),
+            use.policy.isRule || stored.isStorable(for: request, usesHeuristics: use.cache.usesHeuristics)
+        else { return nil }
+        return stored
     }
 }
 
@@ -372,6 +391,11 @@ extension HTTPRequest {
         for line in conditions { request.headers.append(line) }
         return request
     }
+}
+
+extension APIResponse {
+    /// Whether an older response shows what is no longer there; not a refusal for the time being.
+    fileprivate var replacesFormer: Bool { isSuccess || [404, 410].contains(status) }
 }
 
 extension APIError {

@@ -100,7 +100,8 @@ struct CacheListTests {
         #expect(scene.violations == [])
     }
 
-    @Test(arguments: policies) func `After an edit, the next page comes from the network`(_ policy: CachePolicy) async throws
+    @Test(arguments: policies) func `After an edit, the next page comes from the network`(_ policy: CachePolicy)
+        async throws
     {
         let list = list(policy)
         await load(3, of: list)

@@ -637,14 +637,14 @@ struct CacheLiveTests {
     @Test func `A stale response is used instead of an error of the server`() async throws {
         let scene = try Scene { _, number in
             number > 1
-                ? .status([500, 502, 503, 504, 501, 404][number - 2])
+                ? .status([500, 502, 503, 504, 501, 403][number - 2])
                 : Scene.version(number, "max-age=10, stale-if-error=100", ["ETag": "\"a\""])
         }
         #expect(await scene.load() == "v1 network")
         scene.clock.advance(by: .seconds(60))
         for _ in 0..<4 { #expect(await scene.load() == "v1 cache") }
         #expect(await scene.load() == "http 501")
-        #expect(await scene.load() == "http 404")
+        #expect(await scene.load() == "http 403")
         scene.server.stop()
         #expect(await scene.load() == "v1 cache")
         scene.clock.advance(by: .seconds(51))
@@ -727,6 +727,60 @@ struct CacheLiveTests {
         await store("/goods")
         _ = try await scene.proxy.send(HTTPRequest(.delete, URL("/goods")), to: scene.service)
         #expect(await !isStored())
+        #expect(scene.violations == [])
+    }
+
+    @Test func `A response to a request that was sent before a change is not stored`() async throws {
+        let (gate, arrived) = (Latch(), Latch())
+        let server = Lock((value: "old", isHeld: true))
+        let network = ScriptedTransport { request in
+            guard request.method == .get else {
+                server.withLock { $0.value = "new" }
+                return .status(204)
+            }
+            let (value, isHeld) = server.withLock { state in
+                defer { state.isHeld = false }
+                return state
+            }
+            if isHeld {
+                arrived.open()
+                try await gate.wait()
+            }
+            return HTTPResponse(status: 200, headers: ["Cache-Control": "max-age=60"], body: Data(value.utf8))
+        }
+        let folder = try TemporaryFolder()
+        var service = APIService.sample()
+        service.envelope = nil
+        let proxy = APIProxy(service: service, transport: network, cache: APICache(folder: folder.url))
+        func load() async throws -> String { try await APIRequest<String>("/profile", proxy: proxy).value() }
+        async let late = load()
+        try await arrived.wait()
+        try await APIRequest<Void>("/profile", method: .put, proxy: proxy).value()
+        gate.open()
+        #expect(try await late == "old")
+        for _ in 0..<2 { #expect(try await load() == "new") }
+        #expect(network.requests.count == 3, "the new one is stored")
+    }
+
+    @Test(
+        arguments: [
+            (404, "max-age=600", "http 404"), (410, nil, "http 410"), (200, "no-store", "v2 network"),
+            (200, nil, "v2 network"), (403, "no-store", "v1 cache"), (500, nil, "v1 cache"),
+        ] as [(Int, String?, String)]
+    )
+    func `A newer response that is not stored replaces an older one`(
+        _ status: Int,
+        _ control: String?,
+        _ expected: String
+    ) async throws {
+        let scene = try Scene { request, number in
+            guard number > 1 else { return Scene.version(1, "max-age=600") }
+            let headers = control.map { ["Cache-Control": $0] as HeaderLines } ?? [:]
+            return status == 200 ? Scene.version(2, control) : .status(status, headers: headers)
+        }
+        #expect(await scene.load() == "v1 network")
+        _ = await scene.load(.reload)
+        #expect(await scene.load() == (status == 404 ? "http 404" : expected))
         #expect(scene.violations == [])
     }
 

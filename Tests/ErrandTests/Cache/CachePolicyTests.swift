@@ -184,7 +184,7 @@ struct CachePolicyTests {
         let expected: [(CachePolicy, TimeInterval, String)] = [
             (.elseLoad, 1e9, "use"), (.elseLoad, -1e9, "use"), (.version(1), 1e9, "use"),
             (.time(.seconds(60)), 0, "use"), (.time(.seconds(60)), 60, "use"), (.time(.seconds(60)), 61, "send stale"),
-            (.time(.seconds(60)), -1, "send stale"), (.time(.zero), 0, "use"), (.time(.zero), 1, "send stale"),
+            (.time(.seconds(60)), -1, "send stale"), (.time(.zero), 0, "send stale"), (.time(.zero), 1, "send stale"),
             (.fallback, 1e9, "send mustValidate offline"), (.first, 1e9, "send mustValidate offline"),
         ]
         for (policy, seconds, decision) in expected {
