@@ -208,7 +208,8 @@ extension StoredResponse {
     /// Whether a private cache may store it, and has a use for it (RFC 9111 section 3).
     func isStorable(for request: HTTPRequest, usesHeuristics: Bool) -> Bool {
         let control = CacheControl(headers)
-        guard status >= 200, status != 304 else { return false }
+        // RFC 6585 sections 3 to 6: those are of one request, or of the network.
+        guard status >= 200, ![304, 428, 429, 431, 511].contains(status) else { return false }
         // RFC 9111 section 5.2.2.3.
         guard control.mayBeStored, isUnderstood || !control.contains("must-understand") else { return false }
         guard !CacheControl(request.headers).contains("no-store") else { return false }

@@ -44,6 +44,8 @@ final class LoadRunner<Value: Sendable> {
         guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
         call.service.retryBudget.countRequest(at: proxy.clock.uptime)
         attempt.begin()
+        // Until it queues: it has its turn where it is sent, which headers and a relogin may delay.
+        if call.isCoalescing, let deadline = call.deadline { proxy.startTimer(of: call.id, for: deadline) }
         if let use = call.options.cache, let stored = try await storedValue(use) { return stored }
         while true {
             var sent: SentLogin?
@@ -55,7 +57,7 @@ final class LoadRunner<Value: Sendable> {
                 let isAdapted = call.service.adapters.adaptsResponses
                 let loaded =
                     isAdapted ? try await attempt.adaptedValue(in: response, cache) : try attempt.value(in: response)
-                if call.renewsLogin { call.service.login.didSucceed(with: login) }
+                if call.renewsLogin, response.source != .cache { call.service.login.didSucceed(with: login) }
                 guard let cache else { return loaded }
                 return cache.end(with: loaded)
             } catch {

@@ -30,10 +30,11 @@ extension LoadInput {
 }
 
 /// What a load is one of, besides its parameters.
-struct LoadOrigin: Equatable {
+struct LoadOrigin {
     private let method: HTTPMethod
     private let path: String
-    private let login: ObjectIdentifier?
+    private let baseURL: URL?
+    private let login: LoginSession?
     /// Another one after a logout, and after a relogin.
     private let generation: Int?
     /// A sign-in without a logout may be another user's.
@@ -41,9 +42,15 @@ struct LoadOrigin: Equatable {
 
     init(_ draft: RequestDraft, _ service: APIService?) {
         (method, path) = (draft.method, draft.path)
-        let login = service?.login
-        self.login = login.map(ObjectIdentifier.init)
+        (baseURL, login) = (service?.baseURL, service?.login)
         (generation, signIns) = login.map(\.origin).map { ($0.generation, $0.signIns) } ?? (nil, nil)
+    }
+}
+
+extension LoadOrigin: Equatable {
+    static func == (lhs: LoadOrigin, rhs: LoadOrigin) -> Bool {
+        lhs.method == rhs.method && lhs.path == rhs.path && lhs.baseURL == rhs.baseURL && lhs.login === rhs.login
+            && lhs.generation == rhs.generation && lhs.signIns == rhs.signIns
     }
 }
 

@@ -226,9 +226,12 @@ final class LoginSession: Sendable {
             return resume(closed)
         }
         guard state.withLock({ $0.setOutcome(outcome, of: run) }) != nil else { return }
-        if let error = outcome.error, error.type == .loginExpired { await reportExpiry(error, run: run, of: service) }
-        guard outcome.error == nil else {
-            return resume(state.withLock { $0.isCurrent(run) ? $0.close() : LoginState.Closed() }, returning: outcome)
+        if let error = outcome.error {
+            if error.type == .loginExpired { await reportExpiry(error, run: run, of: service) }
+            if let (failed, late) = state.withLock({ $0.closeFailed(run) }) {
+                resume(failed, returning: outcome)
+                return resume(late)
+            }
         }
         while true {
             let (closed, unplaced) = state.withLock { $0.closePlaced(run) }
@@ -261,7 +264,7 @@ final class LoginSession: Sendable {
     /// Notifies the handler once for each session, and not when the user has signed out meanwhile.
     @MainActor private func reportExpiry(_ error: APIError, run: Int, of service: APIService) {
         let isFirst = state.withLock { state in
-            guard state.isCurrent(run), !state.hasSessionExpired else { return false }
+            guard state.isCurrent(run), !state.hasSessionExpired, !state.hasSignedIn(since: run) else { return false }
             state.hasSessionExpired = true
             return true
         }
@@ -290,6 +293,8 @@ extension APIError {
 /// What tells the responses to one user of a service from those to the next one.
 package struct UserSession: Sendable {
     let login: LoginSession?
+    /// Of the environment, which another path of the same login is as well.
+    let baseURL: URL?
     let jar: CookieJar
     let ended: Int
     let begun: Int
@@ -298,7 +303,7 @@ package struct UserSession: Sendable {
     package var hasEnded: Bool { login.map { $0.sessions.ended != ended } ?? false }
     /// Not after a sign-in alone: that is usually the same user, whose login has expired.
     func isOfSameAccount(as other: UserSession) -> Bool {
-        login === other.login && jar === other.jar && ended == other.ended
+        login === other.login && baseURL == other.baseURL && jar === other.jar && ended == other.ended
     }
 
     package func isOfSameLogin(as other: UserSession) -> Bool { login === other.login }

@@ -102,6 +102,17 @@ struct LoginState {
         return Closed(work: run?.work, waiters: waiters, holder: run?.holder)
     }
 
+    /// Ends a relogin that has failed, unless the user has signed in since; returns apart those that have begun after its outcome,
+    /// such as a load of the screen that the handler has shown.
+    mutating func closeFailed(_ number: Int) -> (failed: Closed, late: Closed)? {
+        guard !hasSignedIn(since: number) else { return nil }
+        guard isCurrent(number) else { return (Closed(), Closed()) }
+        var (failed, late) = (close(), Closed())
+        late.waiters = failed.waiters.filter { $0.id > newestAtOutcome }
+        failed.waiters.removeAll { $0.id > newestAtOutcome }
+        return (failed, late)
+    }
+
     /// There is a session that can expire: neither the outcome of an earlier relogin nor the failure of one that is under way
     /// applies to it.
     mutating func didSignIn() -> LoginSession.Outcome {

@@ -32,8 +32,8 @@ public import Foundation
     /// `isLoginRequest`. Do not wait for such a load here: both would wait for each other until `reloginTimeout` has passed,
     /// which the error's reason explains.
     ///
-    /// A request that names neither a service nor a proxy uses those of the loads that need the login, so that credentials are
-    /// sent only to their own backend.
+    /// A request that is made inside this method, and names neither a service nor a proxy, uses those of the loads that need the
+    /// login, so that credentials are sent only to their own backend. One that was made before has a proxy already.
     ///
     /// The task is cancelled after `reloginTimeout` and by ``APIProxy/logout(from:)``. The result is then ignored, but stored
     /// credentials would still be used: check `Task.isCancelled` before storing them.

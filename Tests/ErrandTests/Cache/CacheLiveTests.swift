@@ -652,6 +652,24 @@ struct CacheLiveTests {
         #expect(scene.violations == [])
     }
 
+    @Test func `A stored response says nothing about the login`() async throws {
+        let scene = try Scene { _, number in
+            number > 1 ? .status(503) : Scene.version(number, "max-age=10, stale-if-error=100")
+        }
+        let account = Account()
+        scene.service.reloginHandler = account
+        let login = scene.service.login
+        #expect(await scene.load() == "v1 network")
+        #expect(login.current.isProven)
+        login.didSignIn()
+        #expect(await scene.load() == "v1 cache")
+        scene.clock.advance(by: .seconds(60))
+        #expect(await scene.load() == "v1 cache")
+        #expect(scene.sent == 2)
+        #expect(!login.current.isProven)
+        withExtendedLifetime(account) {}
+    }
+
     @Test func `Without a response, a stale one is used as long as it was fresh`() async throws {
         let scene = try Scene { request, number in
             request.path == "/goods" ? Scene.version(number) : Scene.version(number, "max-age=60, must-revalidate")

@@ -445,6 +445,7 @@ struct CachePolicyTests {
             (.get, 206, part, true), (.get, 206, fresh, false), (.get, 206, ["ETag": "\"a\""], false),
             (.get, 200, ["Cache-Control": "max-age=60, no-store, must-understand"], true),
             (.get, 599, ["Cache-Control": "max-age=60, must-understand"], false),
+            (.get, 428, fresh, false), (.get, 429, fresh, false), (.get, 431, fresh, false), (.get, 511, fresh, false),
             (.head, 200, fresh, false), (.put, 200, located, false), (.delete, 200, located, false),
             (.post, 200, located, true), (.post, 201, located, false), (.post, 200, fresh, false),
             (.post, 200, fresh.merging(["Content-Location": "/others"]), false),

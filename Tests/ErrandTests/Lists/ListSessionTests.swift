@@ -9,7 +9,7 @@ import Testing
 @MainActor @Suite("A list has pages of one account and one environment", .hangLimit, .timeLimit(.minutes(10)))
 struct ListSessionTests {
     enum Change: CaseIterable {
-        case logout, switchAccount, environment
+        case logout, switchAccount, environment, path
     }
 
     private final class Names: PageAPIRequest<[String]>, APIManager {
@@ -43,6 +43,7 @@ struct ListSessionTests {
         case .switchAccount: proxy.switchAccount(to: CookieJar())
         case .environment:
             proxy.defaultService?.environment = APIEnvironment("other", baseURL: URL("http://other.test/api"))
+        case .path: proxy.defaultService?.baseURL.append(path: "tenants/8")
         }
         account.setToken("b")
     }

@@ -169,4 +169,21 @@ struct LoadAgainTests {
         #expect(await screen.ending() == .success)
         #expect(transport.requests.map { $0.headers["Idempotency-Key"] } == ["key 1", "key 2"])
     }
+
+    @Test func `What another path of the service has sent is not enough for a load that may not be needed`() async {
+        let transport = ScriptedTransport { .json(goodsJSON([Goods(id: 1, name: $0.url.path)])) }
+        let proxy = APIProxy(service: .sample(), transport: transport)
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.method = .get
+        request.loadData()
+        #expect(await screen.ending() == .success)
+        let former = request.response
+        request.loadIfNeeded(maxAge: .seconds(60))
+        #expect(await screen.ending() == .success)
+        #expect(transport.requests.count == 1)
+        proxy.defaultService?.baseURL.append(path: "tenants/8")
+        request.loadIfNeeded(maxAge: .seconds(60))
+        #expect(await screen.ending() == .success)
+        #expect(transport.requests.count == 2 && request.response != former)
+    }
 }

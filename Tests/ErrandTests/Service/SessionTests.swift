@@ -230,6 +230,47 @@ struct SessionTests: SessionScene {
         #expect(account.logins == 1 && account.expiries == 0)
     }
 
+    @Test(.blocksThread) func `A load of the screen that shows that the session has expired is sent`() async {
+        let transport = ScriptedTransport { $0.url.path.hasSuffix("captcha") ? .json(goodsJSON([])) : .status(401) }
+        let proxy = proxy(transport)
+        account.fails = true
+        var captcha: GoodsRequest?
+        // In the turn of the main actor that the handler has, the load reaches the relogin.
+        account.onExpiry = { [account] in
+            captcha = load(proxy, "/captcha")
+            account.onExpiry = {}
+            spin(while: proxy.defaultService?.login.waiterCount != 2)
+        }
+        let request = load(proxy)
+        #expect(await screen.ending() == .failure(.loginExpired))
+        #expect(await screen.ending() == .success)
+        #expect(captcha?.isSuccess == true && account.expiries == 1 && account.logins == 1)
+        withExtendedLifetime(request) {}
+    }
+
+    @Test func `A sign-in that is delivered before the expiry is reported ends the relogin`() async {
+        let proxy = proxy(
+            ScriptedTransport { request in
+                let isValid = request.headers["X-Token"] == "fresh" || request.url.path.hasSuffix("login")
+                return isValid ? .json(goodsJSON([])) : .status(401)
+            }
+        )
+        account.fails = true
+        account.onExpiry = { [account] in
+            // As a modal alert whose run loop delivers the ending of the sign-in.
+            account.setToken("fresh")
+            proxy.defaultService?.login.didSignIn()
+        }
+        let request = load(proxy)
+        #expect(await screen.ending() == .success)
+        #expect(account.expiries == 1)
+        account.setToken("stale")
+        account.onExpiry = {}
+        request.loadData()
+        #expect(await screen.ending() == .failure(.loginExpired))
+        #expect(account.expiries == 2, "the session that the sign-in has begun can expire")
+    }
+
     @Test func `Only logins that have not reached the server are forgotten after one that has`() async {
         let logins = Counter()
         let proxy = proxy {

@@ -15,6 +15,7 @@ import Foundation
     var gate: Latch?
     var loginRenewalDate: Date?
     var login: (@MainActor () async throws -> Void)?
+    var onExpiry: () -> Void = {}
 
     func setToken(_ token: String) { current.withLock { $0 = token } }
 
@@ -28,7 +29,10 @@ import Foundation
         current.withLock { $0 = "t\(logins)" }
     }
 
-    func sessionDidExpire(_ error: APIError) { expiries += 1 }
+    func sessionDidExpire(_ error: APIError) {
+        expiries += 1
+        onExpiry()
+    }
 }
 
 /// How a server reports an expired login.
