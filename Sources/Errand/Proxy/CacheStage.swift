@@ -79,11 +79,12 @@ final class CacheStage {
         let keyRequest = withCookies(keyRequest ?? request)
         (self.request, self.keyRequest) = (request, keyRequest)
         (validated, orOnError, orOffline, used, isGenerated) = (nil, nil, nil, nil, false)
+        // Before the lookup, which may already find nothing because of one.
+        invalidationCount = folder?.invalidationCount ?? 0
         guard let entries = try entries(for: keyRequest) else {
             return use.policy == .onlyIfCached ? .use(gatewayTimeout(request)) : .send(request, nil)
         }
         hasFormer = !entries.isEmpty
-        invalidationCount = folder?.invalidationCount ?? 0
         let stored = isBypassed ? [] : entries.map(\.stored)
         let decision = use.rule.decision(
             for: keyRequest,
