@@ -346,7 +346,9 @@ final class CacheStage {
     @inline(never) @discardableResult func end(with error: APIError?) -> Bool {
         guard let response = exchange(&pending, with: nil), let folder, let request, let key else { return false }
         if let error, use.policy.isRule || ![.http, .server].contains(error.type) { return false }
-        guard var stored = storable(response, to: request, key, in: folder) else {
+        // What was requested before a change is older than what may have been stored since.
+        guard use.policy.isRule || !folder.isInvalidated(key, after: invalidationCount) else { return false }
+        guard var stored = storable(response, to: request) else {
             if hasFormer, response.replacesFormer, use.policy.isRule || request.method == .get { folder.remove(key) }
             return false
         }
@@ -361,15 +363,9 @@ final class CacheStage {
     }
 
     /// `nil` for what must not be stored.
-    private func storable(
-        _ response: APIResponse,
-        to request: HTTPRequest,
-        _ key: CacheKey,
-        in folder: CacheFolder
-    ) -> StoredResponse? {
+    private func storable(_ response: APIResponse, to request: HTTPRequest) -> StoredResponse? {
         // Most of what is not stored says so.
         guard use.policy.isRule ? response.status != 304 : CacheControl(response.headers).mayBeStored,
-            use.policy.isRule || !folder.isInvalidated(key, after: invalidationCount),
             let keyRequest,
             let stored = StoredResponse(
                 response,
@@ -395,8 +391,8 @@ extension HTTPRequest {
 }
 
 extension APIResponse {
-    /// Whether an older response shows what is no longer there; not a refusal for the time being.
-    fileprivate var replacesFormer: Bool { isSuccess || [404, 410].contains(status) }
+    /// Whether an older response shows what is no longer there; a part and a refusal for the time being do not say so.
+    fileprivate var replacesFormer: Bool { isSuccess && status != 206 || [404, 410].contains(status) }
 }
 
 extension APIError {
