@@ -85,7 +85,11 @@ struct PagedList<Item> {
     }
 
     /// An edit of an item that the list does not have makes a page that is loading out of date, which may have it.
-    mutating func applyToAbsentItem() { outdatePending(hasMoved: true) }
+    ///
+    /// Once for each load: an app may apply the events of many lists to each of them, more often than the server responds.
+    mutating func applyToAbsentItem() {
+        if repeatCount == 0 { outdatePending(hasMoved: true) }
+    }
 
     private mutating func outdatePending(hasMoved: Bool) {
         switch pending?.part {

@@ -110,9 +110,13 @@ struct RefreshEditTests {
         await load(1)
         #expect(server.queries.count == requests + 2)
         #expect(list.items == Array(server.entries.prefix(list.items.count)))
+        // Events of another list arrive with each response.
+        server.onResponse = { [list] in try list.remove(id: 1_000) }
+        await load(1)
+        #expect(server.queries.count == requests + 4 && list.appendState.error == nil)
         server.onResponse = { [list] in try list.remove(id: 1_000, onServer: false) }
         await load(1)
-        #expect(server.queries.count == requests + 3, "it is no edit of the server's list")
+        #expect(server.queries.count == requests + 5, "it is no edit of the server's list")
     }
 
     @Test func `A refresh that begins again has no cursor of the page that an edit moved`() async throws {
