@@ -241,9 +241,12 @@ extension LoadedPages {
         return items.suffix(newItems.count).elementsEqual(newItems, by: identity.areSame)
     }
 
-    /// Whether the app has left out all items of a page that is not a repetition by its bytes.
+    /// Whether the app has left out all items of a page that is not a repetition by its bytes, nor by the total.
     private func isLeftOut(_ newItems: [Item], of info: PageInfo) -> Bool {
-        newItems.isEmpty && info.itemCount > 0 && info.response.body != repeatDetector.newestBody
+        guard newItems.isEmpty, info.itemCount > 0, info.response.body != repeatDetector.newestBody else {
+            return false
+        }
+        return info.totalItems.map { (itemsBefore ?? 0).addingClamped(pages.receivedCount) < $0 } ?? true
     }
 
     /// Blocks ``next`` if it has been visited before, or if pages are repeated.

@@ -16,8 +16,8 @@ import Observation
 /// page.
 ///
 /// If you edit the list while a load runs, and the server's list contains the edit as well, a refresh begins again, and a page
-/// whose position the edit changes is requested again. After ten repeats, the load fails with `invalidResponse`, and the list
-/// keeps its items. All repeats of a load share its ``APIRequestOptions/deadline``.
+/// whose position the edit changes is requested again; once also for an edit of an item that the list does not have. After ten
+/// repeats, the load fails with `invalidResponse`, and the list keeps its items. All repeats of a load share its ``APIRequestOptions/deadline``.
 ///
 /// To protect against a faulty server, the next load fails before it is sent, until the list is reloaded, if:
 /// - the link to the next page has another origin than the service (`security`),
@@ -166,7 +166,7 @@ extension PageAPIRequest: Pager {
         switch result {
         case .success(let content):
             // A reload that had no network: the following pages are those that were stored with it.
-            if response?.source == .cache { isReloading = false }
+            if response?.source == .cache, list.isFirstPage(id) { isReloading = false }
             change = accept(content, in: response, of: id)
         case .failure(let error):
             change = list.fail(id, with: error)
@@ -209,10 +209,7 @@ extension PageAPIRequest {
         notifyObserver()
     }
 
-    func applyToAbsentItem() {
-        list.applyToAbsentItem()
-        isReloading = true
-    }
+    func applyToAbsentItem() { list.applyToAbsentItem() }
 
     fileprivate func notifyObserver() {
         while !changes.isEmpty {

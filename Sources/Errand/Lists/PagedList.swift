@@ -84,6 +84,8 @@ struct PagedList<Item> {
         if edit.isOnServer { outdatePending(hasMoved: loaded.nextStart != next) }
     }
 
+    func isFirstPage(_ id: RequestID) -> Bool { pending?.id == id && pending?.part == .first }
+
     /// An edit of an item that the list does not have makes a page that is loading out of date, which may have it.
     ///
     /// Once for each load: an app may apply the events of many lists to each of them, more often than the server responds.

@@ -2,7 +2,7 @@
 @MainActor protocol Pager: AnyObject {
     var failedPart: ListPart? { get }
     var hasPages: Bool { get }
-    /// Whether the pages come from the network: those of a reload do, and the following ones.
+    /// Whether the pages come from the network: those of a reload do, the following ones, and those after an edit.
     var isReloading: Bool { get set }
     var lastPageLoad: RequestID? { get }
     var followUp: ListPart? { get }

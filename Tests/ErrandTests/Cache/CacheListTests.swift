@@ -118,6 +118,15 @@ struct CacheListTests {
         try list.replace(at: 0, with: "1b")
         await loadNextPages(2, of: list)
         #expect(list.items == ["1b", "2b", "3b"])
+        // During the load of a page that is stored, and that the edit does not move.
+        list.loadData()
+        #expect(await screen.ending() == .success)
+        change(to: "c")
+        list.loadNextPage()
+        try list.replace(at: 0, with: "1c")
+        #expect(await screen.ending() == .success)
+        await loadNextPages(1, of: list)
+        #expect(list.items.last == "3c")
     }
 
     @Test(arguments: policies) func `A page that is requested again because of an edit is not one that was just stored`(
