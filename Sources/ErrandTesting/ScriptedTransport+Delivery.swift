@@ -132,7 +132,7 @@ extension HTTPResponse {
         do {
             try body.write(to: file, options: .atomic)
         } catch {
-            throw TransportError(.storage, "\(file.lastPathComponent) cannot be written", underlying: error)
+            throw TransportError(.storage, "\(Redactor.fileName(of: file)) cannot be written", underlying: error)
         }
         var response = self
         (response.body, response.file) = (Data(), file)

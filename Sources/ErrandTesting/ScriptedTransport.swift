@@ -141,7 +141,7 @@ public final class ScriptedTransport: HTTPTransport {
     ) async throws(TransportError) -> HTTPResponse {
         do {
             // In a task of its own, because a transport ends with the cancellation of its task, whatever a script does.
-            if keepsRequests || deadlines != nil { return try await Self.race(deadlines) { try await script(request) } }
+            if keepsRequests || clock != nil { return try await Self.race(deadlines) { try await script(request) } }
             let response = try await script(request)
             try Task.checkCancellation()
             return response

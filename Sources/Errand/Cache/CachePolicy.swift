@@ -30,7 +30,7 @@ public enum CachePolicy: Sendable, Hashable {
     case onlyIfCached
     /// A stored response of any age; without one, the network.
     case elseLoad
-    /// A stored response that was received in this time before now; otherwise the network, and with zero in any case.
+    /// A stored response that was received in this time before now; otherwise the network; with zero, always the network.
     case time(Duration)
     /// A stored response of any age that was stored under the same number; otherwise the network.
     ///

@@ -215,7 +215,6 @@ extension CookieFile {
 /// The entry at the path is replaced by renaming a new file and never written to, so a symbolic link there is never
 /// followed.
 extension CookieFile {
-    /// Only the owner may read the new file; changes nothing on failure.
     func remove() { unlink(path) }
 
     /// Whether an interrupted save has left its temporary file.

@@ -2,7 +2,7 @@ import Foundation
 
 /// What the cache does for one load: before its exchange and after it.
 ///
-/// A class whose steps are not inlined, as ``LoadRunner`` is.
+/// A class whose steps are not inlined, as ``LoadAttempt`` is.
 final class CacheStage {
     /// What to do with a request.
     enum Step {
@@ -267,6 +267,8 @@ final class CacheStage {
             }
             if !folder.isInvalidated(entry.key, after: invalidationCount) {
                 use.cache.update(entry, to: updated, in: folder)
+                // By another load, while this one wrote.
+                if folder.isInvalidated(entry.key, after: invalidationCount) { folder.remove(entry) }
             }
             used = entry
             didUse(stored)
@@ -280,7 +282,9 @@ final class CacheStage {
 
     /// RFC 9111 section 4.3.5.
     private func update(_ request: HTTPRequest, _ response: APIResponse, _ date: Date) {
-        guard response.status == 200, let folder else { return }
+        guard response.status == 200, let folder,
+            !folder.isInvalidated(CacheKey(request.url), after: invalidationCount)
+        else { return }
         let keyRequest = keyRequest ?? request
         for entry in folder.entries(CacheKey(request.url), where: { $0.selection.matches(keyRequest, language: nil) }) {
             let updated = entry.stored.updated(by: response.headers, requestDate: requestDate, responseDate: date)
@@ -300,6 +304,7 @@ final class CacheStage {
         guard method != .get, ![.head, .options, HTTPMethod(rawValue: "TRACE")].contains(method), let folder else {
             return
         }
+        let isOutdated = key.map { folder.isInvalidated($0, after: invalidationCount) } ?? false
         var urls = response.redirects
         if (200..<400).contains(response.status) {
             urls += [request.url, response.url]
@@ -311,8 +316,8 @@ final class CacheStage {
         for url in urls where url.hasSameOrigin(as: request.url) {
             for part in [false, true] { folder.invalidate(CacheKey(url, part: part)) }
         }
-        // Its own response is newer.
-        invalidationCount = folder.invalidationCount
+        // Its own response is newer than these.
+        if !isOutdated { invalidationCount = folder.invalidationCount }
     }
 
     /// Returns a stored response for an exchange without a response (RFC 5861 section 4).
@@ -349,7 +354,9 @@ final class CacheStage {
         // What was requested before a change is older than what may have been stored since.
         guard use.policy.isRule || !folder.isInvalidated(key, after: invalidationCount) else { return false }
         guard var stored = storable(response, to: request) else {
-            if hasFormer, response.replacesFormer, use.policy.isRule || request.method == .get { folder.remove(key) }
+            if hasFormer, response.replacesFormer, use.policy.isRule || request.method == .get {
+                removeFormer(of: request, key, in: folder)
+            }
             return false
         }
         stored.isAdapted = use.storesAdapted
@@ -359,7 +366,23 @@ final class CacheStage {
         let content = response.file.map { CacheContent.file($0) } ?? .data(response.body)
         let partKey = response.status == 206 && !use.policy.isRule ? CacheKey(request.url, part: true) : key
         use.cache.store(stored, content, partKey, in: folder)
+        guard !use.policy.isRule else { return true }
+        // By another load, while this one wrote.
+        if folder.isInvalidated(key, after: invalidationCount) { folder.remove(partKey) }
+        if hasFormer, request.headers["Range"] != nil, response.status != 206, response.replacesFormer {
+            folder.remove(CacheKey(request.url, part: true))
+        }
         return true
+    }
+
+    /// Removes what was found for the request, but not what another load has stored since.
+    private func removeFormer(of request: HTTPRequest, _ key: CacheKey, in folder: CacheFolder) {
+        guard let keyRequest else { return }
+        let isPart = !use.policy.isRule && request.headers["Range"] != nil
+        for key in isPart ? [key, CacheKey(request.url, part: true)] : [key] {
+            let former = folder.entries(key) { $0.matches(keyRequest) && $0.responseDate <= requestDate }
+            for entry in former { folder.remove(entry) }
+        }
     }
 
     /// `nil` for what must not be stored.
@@ -391,7 +414,7 @@ extension HTTPRequest {
 }
 
 extension APIResponse {
-    /// Whether an older response shows what is no longer there; a part and a refusal for the time being do not say so.
+    /// Whether what is stored must not be used after it; a part and a refusal for the time being do not say so.
     fileprivate var replacesFormer: Bool { isSuccess && status != 206 || [404, 410].contains(status) }
 }
 

@@ -31,7 +31,8 @@ final class Call<Value: Sendable>: Sendable {
         self.progress = progress
     }
 
-    /// Neither shares an exchange nor uses a stored response, which may be older than the reason to send it again.
+    /// Neither shares an exchange nor uses a stored response that the server has not confirmed: both may be older than the reason to
+    /// send it again.
     func sending(_ draft: RequestDraft) -> Call {
         Call(
             id: id,

@@ -98,7 +98,7 @@ final class MainDelivery: Sendable {
         }
     }
 
-    /// The hop of the timer has the shared proxy of the test that the first delivery is part of, as other hops have.
+    /// The hop of the timer has the shared proxy of the test whose delivery has started the timer.
     private func runTimer(for nanoseconds: Int64, _ replacement: SharedProxyScope.Replacement) {
         let end = DispatchTime(uptimeNanoseconds: UInt64(MonotonicClock.now + nanoseconds))
         Self.timerQueue.asyncAfter(deadline: end) { [self] in

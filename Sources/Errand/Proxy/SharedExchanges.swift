@@ -177,6 +177,8 @@ private struct SharedExchange {
         let cookies: ObjectIdentifier?
         let allowsCellularAccess: Bool
         let generation: Int
+        /// A load that begins after a change on the server needs a response to a later request.
+        let invalidationCount: Int
         let isLoginRequest: Bool
 
         init<Value>(_ request: HTTPRequest, of call: Call<Value>, in generation: Int) {
@@ -192,6 +194,7 @@ private struct SharedExchange {
             cookies = call.cookies.map(ObjectIdentifier.init)
             allowsCellularAccess = request.allowsCellularAccess
             self.generation = generation
+            invalidationCount = call.options.cache?.folder?.invalidationCount ?? 0
             // One of a relogin does not queue, and must not wait for one that does.
             isLoginRequest = call.loginRole.isLoginRequest
         }

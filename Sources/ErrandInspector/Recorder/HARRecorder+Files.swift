@@ -48,7 +48,9 @@ extension HARRecorder {
 }
 
 extension HARRecorder {
-    /// The reason why an archive or a report could not be written; an existing file at its path is unchanged.
+    /// The reason why an archive or a report could not be written.
+    ///
+    /// An existing file at its path is unchanged, unless the new one has its place and only the disk could not be synchronized.
     public struct WriteError: Error, Sendable {
         /// The kinds of failure.
         public enum Kind: Sendable, Hashable {

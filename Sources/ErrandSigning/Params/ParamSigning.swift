@@ -21,7 +21,8 @@ import Foundation
 /// - Not the parameters that are placed in the path, nor a query that the base URL or the path has, nor a raw body, nor the
 ///   files of a multipart body, nor what parameter adapters add that are called later, such as those of the request.
 /// - Of a plain call and of a link of the server (`LinkStrategy`): the names and values of the URL's query. A server may make a
-///   link from the URL that was requested: timestamp, nonce and signature in a link are replaced.
+///   link from the URL that was requested: timestamp, nonce and signature in a link are replaced. As each of its links is another
+///   one, a server that sends the same page for ever is recognized by `PageAPIRequest.itemID` alone.
 ///
 /// A name or a value that contains a separator makes the signed text ambiguous, unless ``percentEncodes`` is true: `{a: "1&b=2"}`
 /// and `{a: 1, b: 2}` have the same text, `a=1&b=2`, and so the same signature. If the server supports percent-encoding and

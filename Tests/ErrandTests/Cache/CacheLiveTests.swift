@@ -782,6 +782,52 @@ struct CacheLiveTests {
         #expect(network.requests.count == 3, "the new one is stored")
     }
 
+    @Test func `A load that joins an exchange from before a change is sent, and its response is stored`() async throws {
+        let gate = Latch()
+        let server = Lock((value: "old", isHeld: true))
+        let network = ScriptedTransport { request in
+            guard request.method == .get else {
+                server.withLock { $0.value = "new" }
+                return .status(204)
+            }
+            let (value, isHeld) = server.withLock { state in
+                defer { state.isHeld = false }
+                return state
+            }
+            if isHeld { try await gate.wait() }
+            return HTTPResponse(status: 200, headers: ["Cache-Control": "max-age=60"], body: Data(value.utf8))
+        }
+        let folder = try TemporaryFolder()
+        var service = APIService.sample()
+        service.envelope = nil
+        let proxy = APIProxy(service: service, transport: network, cache: APICache(folder: folder.url))
+        func load() async throws -> String {
+            let options = APIRequestOptions(coalescesIdentical: true)
+            return try await APIRequest<String>("/profile", options: options, proxy: proxy).value()
+        }
+        async let late = load()
+        await network.waitForRequests()
+        try await APIRequest<Void>("/profile", method: .put, proxy: proxy).value()
+        #expect(try await load() == "new")
+        gate.open()
+        #expect(try await late == "old")
+        #expect(try await load() == "new")
+        #expect(network.requests.count == 3)
+    }
+
+    @Test func `A newer refusal of a part replaces the part`() async throws {
+        let scene = try Scene { _, number in
+            guard number == 1 else { return .status(404) }
+            let headers: HeaderLines = ["Cache-Control": "max-age=600", "Content-Range": "bytes 0-1/10"]
+            return .bytes(Array("v1".utf8), status: 206, headers: headers)
+        }
+        let range: HTTPHeaders = ["Range": "bytes=0-1"]
+        #expect(await scene.load(headers: range) == "v1 network")
+        #expect(await scene.load(headers: range) == "v1 cache")
+        #expect(await scene.load(.reload, headers: range) == "http 404")
+        #expect(await scene.load(headers: range) == "http 404")
+    }
+
     @Test(
         arguments: [
             (404, "max-age=600", "http 404"), (410, nil, "http 410"), (200, "no-store", "v2 network"),
