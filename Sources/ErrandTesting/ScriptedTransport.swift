@@ -118,7 +118,6 @@ public final class ScriptedTransport: HTTPTransport {
             then: script(for: request)
         )
         if keepsRequests { state.withLock { $0.sent.append(request) } }
-        arrivals.add(1)
         let streaming = Self.streaming(progress, didReceive: deadlines, from: script)
         return try await response(to: request, streaming, within: deadlines).delivered(to: request, progress)
     }
@@ -141,7 +140,13 @@ public final class ScriptedTransport: HTTPTransport {
     ) async throws(TransportError) -> HTTPResponse {
         do {
             // In a task of its own, because a transport ends with the cancellation of its task, whatever a script does.
-            if keepsRequests || clock != nil { return try await Self.race(deadlines) { try await script(request) } }
+            if keepsRequests || clock != nil {
+                return try await Self.race(deadlines) {
+                    self.arrivals.add(1)
+                    return try await script(request)
+                }
+            }
+            arrivals.add(1)
             let response = try await script(request)
             try Task.checkCancellation()
             return response

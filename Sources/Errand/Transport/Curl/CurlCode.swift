@@ -16,7 +16,8 @@ struct CurlCode: RawRepresentable, Hashable {
         return Self.kinds.first { $0.codes.contains(rawValue) }?.kind ?? .connectionLost
     }
 
-    /// The kinds of codes; every other code is a lost connection, also 16 (HTTP2), when a server closes the connection.
+    /// The kinds of codes; every other code is a lost connection, also 16 (HTTP2), when a server closes the connection, and 92
+    /// (HTTP2_STREAM), when a proxy server has lost that to the server behind it.
     private static let kinds: [(kind: TransportError.Kind, codes: Set<Int32>)] = [
         // COULDNT_RESOLVE_PROXY, COULDNT_RESOLVE_HOST
         (.hostNotFound, [5, 6]),
@@ -25,8 +26,8 @@ struct CurlCode: RawRepresentable, Hashable {
         (.cannotConnect, [2, 4, 7, 35, 41, 45, 89, 97]),
         // URL_MALFORMAT, BAD_FUNCTION_ARGUMENT
         (.invalidRequest, [3, 43]),
-        // UNSUPPORTED_PROTOCOL, WEIRD_SERVER_REPLY, WRITE_ERROR, BAD_CONTENT_ENCODING, HTTP2_STREAM
-        (.badResponse, [1, 8, 23, 61, 92]),
+        // UNSUPPORTED_PROTOCOL, WEIRD_SERVER_REPLY, WRITE_ERROR, BAD_CONTENT_ENCODING
+        (.badResponse, [1, 8, 23, 61]),
         // OUT_OF_MEMORY, also for a header line above 100 KB; FILESIZE_EXCEEDED, TOO_LARGE
         (.responseTooLarge, [27, 63, 100]),
         // READ_ERROR
