@@ -19,6 +19,8 @@ final class HTTP2Server: Sendable {
         case flood([UInt8])
         /// Resets the stream with `REFUSED_STREAM`.
         case refusal
+        /// Responds 200 and begins a body, then resets the stream with `INTERNAL_ERROR`, as a proxy server that has lost another.
+        case interruption
         /// Announces with `GOAWAY` that neither this stream nor a later one of the connection is processed.
         case departure
         /// Ends the connection.
@@ -121,6 +123,7 @@ final class HTTP2Server: Sendable {
             connection.flood(frame)
             return false
         case .refusal: connection.refuse(request.stream)
+        case .interruption: connection.interrupt(request.stream)
         case .departure: connection.leave(before: request.stream)
         case .close: return false
         case .reset:
@@ -146,6 +149,7 @@ private final class HTTP2Connection {
     private static let endOfStream: UInt8 = 1
     private static let endOfHeaders: UInt8 = 4
     private static let acknowledgement: UInt8 = 1
+    private static let internalError: UInt32 = 2
     private static let refusedStream: UInt32 = 7
     private static let frameSize = 16_384
 
@@ -201,6 +205,12 @@ private final class HTTP2Connection {
     func flood(_ frame: [UInt8]) {
         let frames = Array(repeatElement(frame, count: Self.frameSize / frame.count).joined())
         while connection.send(frames) {}
+    }
+
+    func interrupt(_ stream: UInt32) {
+        send(.headers, flags: Self.endOfHeaders, stream: stream, [0x88])
+        send(.data, stream: stream, [0x61])
+        send(.reset, stream: stream, Self.internalError.bytes)
     }
 
     func refuse(_ stream: UInt32) {

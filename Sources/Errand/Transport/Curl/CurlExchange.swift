@@ -215,6 +215,8 @@ final class CurlExchange: @unchecked Sendable {
     }
 
     var hasFailed: Bool { failure != nil }
+    /// Whether the request was sent, and its time has passed; the handle is used for no other exchange then.
+    var hasTimedOut: Bool { failure?.kind == .timeout && attempts > 0 }
 
     func expire(at now: MonotonicClock.Instant) {
         guard !hasEarlyResponse else { return succeed() }

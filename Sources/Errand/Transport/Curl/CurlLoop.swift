@@ -245,6 +245,8 @@ final class CurlLoop: @unchecked Sendable {
 
     private func remove(_ exchange: CurlExchange, from handle: CurlHandle) {
         exchange.measure(on: handle)
+        // Over HTTP/2, libcurl would use a silent connection again: every request would wait until the system gives it up.
+        if exchange.hasTimedOut { handle.easy.set(.forbidReuse, to: 1) }
         multi.remove(handle.easy)
         handle.end()
         if handle.isReusable(after: exchange) { idle[handle.buffer, default: []].append(handle) }

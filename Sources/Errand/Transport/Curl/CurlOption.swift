@@ -28,6 +28,7 @@ struct CurlOption<Value> {
 extension CurlOption where Value == Int {
     static var bufferSize: Self { Self("BUFFERSIZE", 98) }
     static var connectTimeoutMS: Self { Self("CONNECTTIMEOUT_MS", 156) }
+    static var forbidReuse: Self { Self("FORBID_REUSE", 75) }
     static var freshConnect: Self { Self("FRESH_CONNECT", 74) }
     static var http09Allowed: Self { Self("HTTP09_ALLOWED", 285) }
     static var httpContentDecoding: Self { Self("HTTP_CONTENT_DECODING", 158) }

@@ -43,8 +43,8 @@ struct CurlOptionTests {
     private typealias Pair = (name: String, number: Int32)
 
     private static let numbers = [
-        CurlOption<Int>.connectTimeoutMS, .freshConnect, .http09Allowed, .httpContentDecoding, .httpGet, .httpVersion,
-        .maxAgeConn, .noBody, .noSignal, .pathAsIs, .pipeWait, .protocols, .proxySSLVersion, .quickExit, .sslVersion,
+        CurlOption<Int>.connectTimeoutMS, .forbidReuse, .freshConnect, .http09Allowed, .httpContentDecoding, .httpGet,
+        .httpVersion, .maxAgeConn, .noBody, .noSignal, .pathAsIs, .pipeWait, .protocols, .proxySSLVersion, .quickExit, .sslVersion,
         .suppressConnectHeaders, .upload,
     ].map(pair)
     private static let sizes = [CurlOption<Int64>.inFileSizeLarge, .postFieldSizeLarge].map(pair)

@@ -54,6 +54,39 @@ struct CurlRepetitionTests {
         }
     }
 
+    @Test func `After the timeout of a connection that has fallen silent, the next request has a new one`() async throws {
+        let server = try HTTP2Server(authority) { request in
+            request.connection == 1 && request.stream > 1 ? .silence : .response("ok")
+        }
+        #expect(await ending(.get, "first", to: server) == nil)
+        var silent = HTTPRequest(.get, server.url("/"))
+        silent.timeout = .milliseconds(200)
+        #expect(await transport.ending(of: silent) == .timeout)
+        silent.timeout = .seconds(60)
+        #expect(await transport.ending(of: silent) == nil)
+        #expect(server.totalConnections == 2)
+    }
+
+    @Test @MainActor func `A response that a proxy server has lost ends as a lost connection, which is retried`() async throws {
+        let server = try server(.interruption)
+        #expect(await ending(.get, "order", to: server) == .connectionLost)
+        #expect(server.totalConnections == 1)
+        let service = APIService.sample {
+            $0.baseURL = server.url("/")
+            ($0.envelope, $0.retryPolicy) = (nil, RetryPolicy())
+        }
+        let proxy = APIProxy(service: service, transport: transport)
+        let request = APIRequest<String>(
+            "/",
+            method: .put,
+            params: ["order": 2],
+            requestSerializer: .form,
+            proxy: proxy
+        )
+        #expect(try await request.value() == "ok")
+        #expect(server.requests.map(\.text) == ["order", "order=2", "order=2"])
+    }
+
     // libcurl repeats a request on its own only after a reset.
     @Test(.fault(87), arguments: [HTTP2Server.Action.close, .reset], 0..<8)
     func `No text in a request makes libcurl send a POST twice when its connection is lost`(
