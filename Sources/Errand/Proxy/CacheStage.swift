@@ -32,15 +32,8 @@ final class CacheStage {
     private let proxy: APIProxy
     private let trace: LoadTrace?
     private let folder: CacheFolder?
-    /// That of the last lookup.
-    private var request: HTTPRequest?
-    private var keyRequest: HTTPRequest?
-    private var key: CacheKey?
-    private var requestDate = Date.distantPast
-    /// The number of invalidations before the request.
-    private var invalidationCount = 0
-    /// Whether the last lookup has found what a newer response replaces.
-    private var hasFormer = false
+    /// The last one.
+    private var lookup: CacheLookup?
     /// Confirmed by a 304.
     private var validated: CacheEntry?
     private var orOnError: CacheEntry?
@@ -51,8 +44,6 @@ final class CacheStage {
     /// Whether what was used is to be validated by another load.
     private(set) var isStale = false
     private var isBypassed = false
-    /// Whether the last lookup has passed over responses to requests with other lines.
-    private var hasOthers = false
     /// Made for the lookup, and sent if the load had not to wait.
     var prepared: Prepared?
     /// Whether it has made the last response itself.
@@ -73,23 +64,21 @@ final class CacheStage {
         keyRequest: HTTPRequest? = nil
     ) throws(APIError) -> Step {
         // Before the cookies, of which some may have expired, and others have been changed by another process.
-        requestDate = proxy.clock.date
-        cookies?.refresh(at: proxy.clock.uptime, date: requestDate)
+        let date = proxy.clock.date
+        cookies?.refresh(at: proxy.clock.uptime, date: date)
         // A cookie that the response sets is not one of the request.
-        let keyRequest = withCookies(keyRequest ?? request)
-        (self.request, self.keyRequest) = (request, keyRequest)
+        let keyRequest = withCookies(keyRequest ?? request, at: date)
         (validated, orOnError, orOffline, used, isGenerated) = (nil, nil, nil, nil, false)
-        // Before the lookup, which may already find nothing because of one.
-        invalidationCount = folder?.invalidationCount ?? 0
-        guard let entries = try entries(for: keyRequest) else {
+        var lookup = CacheLookup(request, keyRequest, by: use, at: date)
+        defer { self.lookup = lookup }
+        guard let entries = try lookup.entries() else {
             return use.policy == .onlyIfCached ? .use(gatewayTimeout(request)) : .send(request, nil)
         }
-        hasFormer = !entries.isEmpty
         let stored = isBypassed ? [] : entries.map(\.stored)
         let decision = use.rule.decision(
             for: keyRequest,
             stored,
-            at: requestDate,
+            at: date,
             usesHeuristics: use.cache.usesHeuristics
         )
         switch decision {
@@ -103,7 +92,7 @@ final class CacheStage {
         case .send(let miss, let validatedIndex, let errorIndex, let offlineIndex):
             (orOnError, orOffline) = (errorIndex.map { entries[$0] }, offlineIndex.map { entries[$0] })
             guard let validatedIndex, let conditions = entries[validatedIndex].stored.conditions else {
-                return .send(request, miss == .absent && hasOthers && !isBypassed ? .varies : miss)
+                return .send(request, miss == .absent && lookup.hasOthers && !isBypassed ? .varies : miss)
             }
             validated = entries[validatedIndex]
             return .send(request.validating(conditions), miss)
@@ -116,33 +105,8 @@ final class CacheStage {
         return APIResponse(HTTPResponse(status: 504), to: id, url: request.url)
     }
 
-    /// `nil` for a request that the cache has nothing to do with.
-    private func entries(for request: HTTPRequest) throws(APIError) -> [CacheEntry]? {
-        guard use.policy != .none else { return nil }
-        hasOthers = false
-        func isWanted(_ stored: StoredResponse) -> Bool {
-            let isWanted = stored.matches(request)
-            hasOthers = hasOthers || !isWanted
-            return isWanted
-        }
-        guard !use.policy.isRule else {
-            guard let key = CacheKey(request, by: use.policy) else {
-                let reason = "the cachePolicy needs a body that is in memory, without parts, and no longer than 1 MiB"
-                throw APIError(.invalidRequest, reason: reason)
-            }
-            self.key = key
-            return folder?.entries(key, where: isWanted)
-        }
-        key = CacheKey(request.url)
-        guard [.get, .head].contains(request.method) else { return nil }
-        guard let folder else { return nil }
-        let whole = folder.entries(CacheKey(request.url), where: isWanted)
-        guard request.headers["Range"] != nil else { return whole }
-        return whole + folder.entries(CacheKey(request.url, part: true), where: isWanted)
-    }
-
-    private func withCookies(_ request: HTTPRequest) -> HTTPRequest {
-        guard request.headers["Cookie"] == nil, let cookie = cookies?.header(for: request.url, at: requestDate) else {
+    private func withCookies(_ request: HTTPRequest, at date: Date) -> HTTPRequest {
+        guard request.headers["Cookie"] == nil, let cookie = cookies?.header(for: request.url, at: date) else {
             return request
         }
         var request = request
@@ -230,7 +194,9 @@ final class CacheStage {
 
     /// What may be used although it is stale; of the app's own rules, whatever its age.
     @inline(never) func staleResponse(isOffline: Bool = true) throws(APIError) -> APIResponse? {
-        guard let entry = isOffline ? orOffline : orOnError, let request, use.usesStale else { return nil }
+        guard let entry = isOffline ? orOffline : orOnError, let request = lookup?.request, use.usesStale else {
+            return nil
+        }
         let age = max(.zero, Duration.seconds(proxy.clock.date.timeIntervalSince(entry.stored.responseDate)))
         guard let response = try response(of: entry, to: request, .cache, age: age) else { return nil }
         used = entry
@@ -242,22 +208,23 @@ final class CacheStage {
     /// Returns the response of the load; `nil` if it must be sent again, without conditions.
     @inline(never) func receive(_ response: APIResponse) throws(APIError) -> APIResponse? {
         pending = nil
-        guard let request else { return response }
+        guard var lookup else { return response }
         let date = proxy.clock.date
-        invalidate(after: request, response)
+        lookup.invalidate(after: response)
+        self.lookup = lookup
         if [500, 502, 503, 504].contains(response.status), !use.policy.isRule,
             let stale = try staleResponse(isOffline: false)
         {
             didUse(stale)
             return stale
         }
-        if response.status == 304, let entry = validated, let folder {
+        if response.status == 304, let entry = validated {
             // After a redirect, it is that of another URL.
             guard response.redirects.isEmpty,
-                let updated = entry.stored.updated(by: response.headers, requestDate: requestDate, responseDate: date),
+                let updated = entry.stored.updated(by: response.headers, requestDate: lookup.date, responseDate: date),
                 let stored = try self.response(
                     of: CacheEntry(stored: updated, body: entry.body, name: entry.name, key: entry.key),
-                    to: request,
+                    to: lookup.request,
                     .validated,
                     age: updated.age(at: date) ?? .zero
                 )
@@ -265,59 +232,15 @@ final class CacheStage {
                 isBypassed = true
                 return nil
             }
-            if !folder.isInvalidated(entry.key, after: invalidationCount) {
-                use.cache.update(entry, to: updated, in: folder)
-                // By another load, while this one wrote.
-                if folder.isInvalidated(entry.key, after: invalidationCount) { folder.remove(entry) }
-            }
+            lookup.update(entry, to: updated)
             used = entry
             didUse(stored)
             return stored
         }
-        if request.method == .head, use.policy != .none, !use.policy.isRule { update(request, response, date) }
+        lookup.update(byHead: response, at: date)
         // Nothing of the address before a redirect says that it may be stored.
         if response.redirects.isEmpty || use.policy.isRule { pending = response }
         return response
-    }
-
-    /// RFC 9111 section 4.3.5.
-    private func update(_ request: HTTPRequest, _ response: APIResponse, _ date: Date) {
-        guard response.status == 200, let folder,
-            !folder.isInvalidated(CacheKey(request.url), after: invalidationCount)
-        else { return }
-        let keyRequest = keyRequest ?? request
-        for entry in folder.entries(CacheKey(request.url), where: { $0.selection.matches(keyRequest, language: nil) }) {
-            let updated = entry.stored.updated(by: response.headers, requestDate: requestDate, responseDate: date)
-            if let updated, entry.stored.isSameRepresentation(as: response.headers) {
-                use.cache.update(entry, to: updated, in: folder)
-            } else {
-                folder.remove(entry)
-            }
-        }
-    }
-
-    /// RFC 9111 section 4.4: what a request may have changed is not used any more.
-    ///
-    /// Each redirect is a response without an error, whatever the last one is.
-    private func invalidate(after request: HTTPRequest, _ response: APIResponse) {
-        let method = request.method
-        guard method != .get, ![.head, .options, HTTPMethod(rawValue: "TRACE")].contains(method), let folder else {
-            return
-        }
-        let isOutdated = key.map { folder.isInvalidated($0, after: invalidationCount) } ?? false
-        var urls = response.redirects
-        if (200..<400).contains(response.status) {
-            urls += [request.url, response.url]
-            for name in ["Location", "Content-Location"] {
-                let reference = response.headers[name].flatMap { URLReference($0.utf8) }
-                if let url = reference?.resolved(against: response.url) { urls.append(url) }
-            }
-        }
-        for url in urls where url.hasSameOrigin(as: request.url) {
-            for part in [false, true] { folder.invalidate(CacheKey(url, part: part)) }
-        }
-        // Its own response is newer than these.
-        if !isOutdated { invalidationCount = folder.invalidationCount }
     }
 
     /// Returns a stored response for an exchange without a response (RFC 5861 section 4).
@@ -331,14 +254,7 @@ final class CacheStage {
         if use.storesAdapted, pending != nil { pending = response }
     }
 
-    /// Removes what was used or stored, for a response that the app refuses.
-    var forget: (@Sendable () -> Void)? {
-        guard let folder, let key else { return nil }
-        return { [isRule = use.policy.isRule] in
-            folder.remove(key)
-            if !isRule { folder.remove(CacheKey(key.url, part: true)) }
-        }
-    }
+    var forget: (@Sendable () -> Void)? { lookup?.forget }
 
     func end<Value>(with loaded: LoadedValue<Value>) -> LoadedValue<Value> {
         let isStored = end(with: nil) || used != nil
@@ -349,56 +265,9 @@ final class CacheStage {
     /// Stores what was received when the load has succeeded, or failed for a reason that a stored response may repeat; returns
     /// whether there was something to store.
     @inline(never) @discardableResult func end(with error: APIError?) -> Bool {
-        guard let response = exchange(&pending, with: nil), let folder, let request, let key else { return false }
+        guard let response = exchange(&pending, with: nil), let lookup else { return false }
         if let error, use.policy.isRule || ![.http, .server].contains(error.type) { return false }
-        // What was requested before a change is older than what may have been stored since.
-        guard use.policy.isRule || !folder.isInvalidated(key, after: invalidationCount) else { return false }
-        guard var stored = storable(response, to: request) else {
-            if hasFormer, response.replacesFormer, use.policy.isRule || request.method == .get {
-                removeFormer(of: request, key, in: folder)
-            }
-            return false
-        }
-        stored.isAdapted = use.storesAdapted
-        if let file = response.file, let size = (try? file.resourceValues(forKeys: [.fileSizeKey]))?.fileSize {
-            stored.bodyLength = Int64(size)
-        }
-        let content = response.file.map { CacheContent.file($0) } ?? .data(response.body)
-        let partKey = response.status == 206 && !use.policy.isRule ? CacheKey(request.url, part: true) : key
-        use.cache.store(stored, content, partKey, in: folder)
-        guard !use.policy.isRule else { return true }
-        // By another load, while this one wrote.
-        if folder.isInvalidated(key, after: invalidationCount) { folder.remove(partKey) }
-        if hasFormer, request.headers["Range"] != nil, response.status != 206, response.replacesFormer {
-            folder.remove(CacheKey(request.url, part: true))
-        }
-        return true
-    }
-
-    /// Removes what was found for the request, but not what another load has stored since.
-    private func removeFormer(of request: HTTPRequest, _ key: CacheKey, in folder: CacheFolder) {
-        guard let keyRequest else { return }
-        let isPart = !use.policy.isRule && request.headers["Range"] != nil
-        for key in isPart ? [key, CacheKey(request.url, part: true)] : [key] {
-            let former = folder.entries(key) { $0.matches(keyRequest) && $0.responseDate <= requestDate }
-            for entry in former { folder.remove(entry) }
-        }
-    }
-
-    /// `nil` for what must not be stored.
-    private func storable(_ response: APIResponse, to request: HTTPRequest) -> StoredResponse? {
-        // Most of what is not stored says so.
-        guard use.policy.isRule ? response.status != 304 : CacheControl(response.headers).mayBeStored,
-            let keyRequest,
-            let stored = StoredResponse(
-                response,
-                to: keyRequest,
-                requestDate: requestDate,
-                responseDate: proxy.clock.date
-            ),
-            use.policy.isRule || stored.isStorable(for: request, usesHeuristics: use.cache.usesHeuristics)
-        else { return nil }
-        return stored
+        return lookup.store(response, at: proxy.clock.date)
     }
 }
 
@@ -411,11 +280,6 @@ extension HTTPRequest {
         for line in conditions { request.headers.append(line) }
         return request
     }
-}
-
-extension APIResponse {
-    /// Whether what is stored must not be used after it; a part and a refusal for the time being do not say so.
-    fileprivate var replacesFormer: Bool { isSuccess && status != 206 || [404, 410].contains(status) }
 }
 
 extension APIError {

@@ -28,8 +28,8 @@ public enum APIErrorType: String, Sendable, CaseIterable {
     /// Also reported if an ``HTTPBody/Stream`` to send failed, or its length was not the stated one.
     ///
     /// Usual causes are a full disk, a missing folder, and a missing permission; ``APIError/reason`` quotes the system's error, and
-    /// shows the name of the file, or its length if the name may be secret. If a file to send is missing when the load begins, the type is `invalidRequest`, because nothing was
-    /// sent. Problems with cookie files fail no load; see ``APIProxy/onError``.
+    /// shows the name of the file, or its length if the name may be secret. If a file to send is missing when the load begins, the
+    /// type is `invalidRequest`, because nothing was sent. Problems with cookie files fail no load; see ``APIProxy/onError``.
     case storage
     /// The connection could not be opened or was lost, or the response is malformed or has too many redirects.
     case transport

@@ -748,71 +748,58 @@ struct CacheLiveTests {
         #expect(scene.violations == [])
     }
 
-    @Test(arguments: [false, true])
-    func `A response to a request that was sent before a change is not stored`(_ isStoredBefore: Bool) async throws {
-        let (gate, arrived) = (Latch(), Latch())
-        let server = Lock((value: "old", isHeld: true))
-        let network = ScriptedTransport { request in
-            guard request.method == .get else {
-                server.withLock { $0.value = "new" }
-                return .status(204)
-            }
-            let (value, isHeld) = server.withLock { state in
-                defer { state.isHeld = false }
-                return state
-            }
-            if isHeld {
-                arrived.open()
-                try await gate.wait()
-            }
-            return HTTPResponse(status: 200, headers: ["Cache-Control": "max-age=60"], body: Data(value.utf8))
-        }
-        let folder = try TemporaryFolder()
-        var service = APIService.sample()
-        service.envelope = nil
-        let proxy = APIProxy(service: service, transport: network, cache: APICache(folder: folder.url))
-        func load() async throws -> String { try await APIRequest<String>("/profile", proxy: proxy).value() }
-        async let late = load()
-        try await arrived.wait()
-        try await APIRequest<Void>("/profile", method: .put, proxy: proxy).value()
-        if isStoredBefore { #expect(try await load() == "new") }
-        gate.open()
-        #expect(try await late == "old")
-        for _ in 0..<2 { #expect(try await load() == "new") }
-        #expect(network.requests.count == 3, "the new one is stored")
-    }
-
-    @Test func `A load that joins an exchange from before a change is sent, and its response is stored`() async throws {
+    /// A profile that a `PUT` changes, and whose first response, with the old value, waits for a gate.
+    private struct Profile {
+        let arrived = Latch()
         let gate = Latch()
-        let server = Lock((value: "old", isHeld: true))
-        let network = ScriptedTransport { request in
-            guard request.method == .get else {
-                server.withLock { $0.value = "new" }
-                return .status(204)
+        let network: ScriptedTransport
+        let proxy: APIProxy
+
+        init(in folder: TemporaryFolder) {
+            let server = Lock((value: "old", isHeld: true))
+            network = ScriptedTransport { [arrived, gate] request in
+                guard request.method == .get else {
+                    server.withLock { $0.value = "new" }
+                    return .status(204)
+                }
+                let (value, isHeld) = server.withLock { state in
+                    defer { state.isHeld = false }
+                    return state
+                }
+                if isHeld {
+                    arrived.open()
+                    try await gate.wait()
+                }
+                return HTTPResponse(status: 200, headers: ["Cache-Control": "max-age=60"], body: Data(value.utf8))
             }
-            let (value, isHeld) = server.withLock { state in
-                defer { state.isHeld = false }
-                return state
-            }
-            if isHeld { try await gate.wait() }
-            return HTTPResponse(status: 200, headers: ["Cache-Control": "max-age=60"], body: Data(value.utf8))
+            var service = APIService.sample()
+            service.envelope = nil
+            proxy = APIProxy(service: service, transport: network, cache: APICache(folder: folder.url))
         }
-        let folder = try TemporaryFolder()
-        var service = APIService.sample()
-        service.envelope = nil
-        let proxy = APIProxy(service: service, transport: network, cache: APICache(folder: folder.url))
-        func load() async throws -> String {
-            let options = APIRequestOptions(coalescesIdentical: true)
+
+        func load(isCoalescing: Bool = false) async throws -> String {
+            let options = APIRequestOptions(coalescesIdentical: isCoalescing)
             return try await APIRequest<String>("/profile", options: options, proxy: proxy).value()
         }
-        async let late = load()
-        await network.waitForRequests()
-        try await APIRequest<Void>("/profile", method: .put, proxy: proxy).value()
-        #expect(try await load() == "new")
-        gate.open()
+
+        func change() async throws { try await APIRequest<Void>("/profile", method: .put, proxy: proxy).value() }
+    }
+
+    @Test(arguments: [false, true], [false, true])
+    func `A response to a request that was sent before a change is neither stored nor shared after it`(
+        _ isStoredBefore: Bool,
+        _ isCoalescing: Bool
+    ) async throws {
+        let folder = try TemporaryFolder()
+        let profile = Profile(in: folder)
+        async let late = profile.load(isCoalescing: isCoalescing)
+        try await profile.arrived.wait()
+        try await profile.change()
+        if isStoredBefore { #expect(try await profile.load(isCoalescing: isCoalescing) == "new") }
+        profile.gate.open()
         #expect(try await late == "old")
-        #expect(try await load() == "new")
-        #expect(network.requests.count == 3)
+        for _ in 0..<2 { #expect(try await profile.load(isCoalescing: isCoalescing) == "new") }
+        #expect(profile.network.requests.count == 3, "the new one is stored")
     }
 
     @Test func `A newer refusal of a part replaces the part`() async throws {

@@ -4,10 +4,10 @@ public import Foundation
 /// its body, as with Django REST framework or JSON:API.
 ///
 /// The link is requested unchanged, apart from a signature: its percent-encoding is kept, and neither the request's parameters nor
-/// the service's are added to its query. The request's headers are sent, and its body if the method has one. A relative link is resolved against
-/// the URL that responded (RFC 3986 section 5). A link to another origin than the service's, for example with `http` instead of
-/// `https`, is followed only if ``allowedOrigins`` contains the origin; otherwise the load fails with `security` before anything
-/// is sent. The list ends with a response that has no such link; an empty page alone does not end it.
+/// the service's are added to its query. The request's headers are sent, and its body if the method has one. A relative link is
+/// resolved against the URL that responded (RFC 3986 section 5). A link to another origin than the service's, for example with
+/// `http` instead of `https`, is followed only if ``allowedOrigins`` contains the origin; otherwise the load fails with `security`
+/// before anything is sent. The list ends with a response that has no such link; an empty page alone does not end it.
 public struct LinkStrategy: PageStrategy {
     package var next: Source = .header("next")
     package var previous: Source? = .header("prev")

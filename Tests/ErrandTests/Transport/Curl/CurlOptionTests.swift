@@ -44,7 +44,8 @@ struct CurlOptionTests {
 
     private static let numbers = [
         CurlOption<Int>.connectTimeoutMS, .forbidReuse, .freshConnect, .http09Allowed, .httpContentDecoding, .httpGet,
-        .httpVersion, .maxAgeConn, .noBody, .noSignal, .pathAsIs, .pipeWait, .protocols, .proxySSLVersion, .quickExit, .sslVersion,
+        .httpVersion, .maxAgeConn, .noBody, .noSignal, .pathAsIs, .pipeWait, .protocols, .proxySSLVersion, .quickExit,
+        .sslVersion,
         .suppressConnectHeaders, .upload,
     ].map(pair)
     private static let sizes = [CurlOption<Int64>.inFileSizeLarge, .postFieldSizeLarge].map(pair)

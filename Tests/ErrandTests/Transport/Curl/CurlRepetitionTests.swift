@@ -54,7 +54,8 @@ struct CurlRepetitionTests {
         }
     }
 
-    @Test func `After the timeout of a connection that has fallen silent, the next request has a new one`() async throws {
+    @Test func `After the timeout of a connection that has fallen silent, the next request has a new one`() async throws
+    {
         let server = try HTTP2Server(authority) { request in
             request.connection == 1 && request.stream > 1 ? .silence : .response("ok")
         }
@@ -67,7 +68,9 @@ struct CurlRepetitionTests {
         #expect(server.totalConnections == 2)
     }
 
-    @Test @MainActor func `A response that a proxy server has lost ends as a lost connection, which is retried`() async throws {
+    @Test @MainActor func `A response that a proxy server has lost ends as a lost connection, which is retried`()
+        async throws
+    {
         let server = try server(.interruption)
         #expect(await ending(.get, "order", to: server) == .connectionLost)
         #expect(server.totalConnections == 1)

@@ -1,0 +1,168 @@
+import Foundation
+
+/// One lookup of a load in the cache, and what the response to its request changes in what is stored.
+struct CacheLookup {
+    let request: HTTPRequest
+    /// What is stored is compared with it: the request with its cookies, without adapters for the rules of an app.
+    let keyRequest: HTTPRequest
+    let date: Date
+    private let use: CacheUse
+    private(set) var key: CacheKey?
+    /// Whether it has passed over responses to requests with other lines.
+    private(set) var hasOthers = false
+    /// Whether it has found what a newer response replaces.
+    private var hasFormer = false
+    /// Before it, because it may already find nothing because of one.
+    private var invalidationCount: Int
+
+    private var folder: CacheFolder? { use.folder }
+    private var isRule: Bool { use.policy.isRule }
+
+    init(_ request: HTTPRequest, _ keyRequest: HTTPRequest, by use: CacheUse, at date: Date) {
+        (self.request, self.keyRequest, self.use, self.date) = (request, keyRequest, use, date)
+        invalidationCount = use.folder?.invalidationCount ?? 0
+    }
+
+    /// `nil` for a request that the cache has nothing to do with.
+    mutating func entries() throws(APIError) -> [CacheEntry]? {
+        guard use.policy != .none else { return nil }
+        guard !isRule else {
+            guard let key = CacheKey(keyRequest, by: use.policy) else {
+                let reason = "the cachePolicy needs a body that is in memory, without parts, and no longer than 1 MiB"
+                throw APIError(.invalidRequest, reason: reason)
+            }
+            self.key = key
+            return folder.map { entries([key], in: $0) }
+        }
+        let key = CacheKey(request.url)
+        self.key = key
+        guard [.get, .head].contains(request.method), let folder else { return nil }
+        return entries([key] + partKeys, in: folder)
+    }
+
+    private mutating func entries(_ keys: [CacheKey], in folder: CacheFolder) -> [CacheEntry] {
+        var (found, hasOthers) = ([CacheEntry](), false)
+        for key in keys {
+            found += folder.entries(key) { stored in
+                let isWanted = stored.matches(keyRequest)
+                hasOthers = hasOthers || !isWanted
+                return isWanted
+            }
+        }
+        (self.hasOthers, hasFormer) = (hasOthers, !found.isEmpty)
+        return found
+    }
+
+    /// That of the parts, where a part is asked for.
+    private var partKeys: [CacheKey] {
+        isRule || request.headers["Range"] == nil ? [] : [CacheKey(request.url, part: true)]
+    }
+
+    // MARK: After the exchange
+
+    /// RFC 9111 section 4.4: what a request may have changed is not used any more.
+    ///
+    /// Each redirect is a response without an error, whatever the last one is.
+    mutating func invalidate(after response: APIResponse) {
+        guard ![.get, .head, .options, HTTPMethod(rawValue: "TRACE")].contains(request.method), let folder else {
+            return
+        }
+        let isOutdated = key.map(isInvalidated) ?? false
+        var urls = response.redirects
+        if (200..<400).contains(response.status) {
+            urls += [request.url, response.url]
+            for name in ["Location", "Content-Location"] {
+                let reference = response.headers[name].flatMap { URLReference($0.utf8) }
+                if let url = reference?.resolved(against: response.url) { urls.append(url) }
+            }
+        }
+        for url in urls where url.hasSameOrigin(as: request.url) {
+            for part in [false, true] { folder.invalidate(CacheKey(url, part: part)) }
+        }
+        // Its own response is newer than these.
+        if !isOutdated { invalidationCount = folder.invalidationCount }
+    }
+
+    /// Whether another load has changed what is stored under a key since the lookup: the response may be older.
+    private func isInvalidated(_ key: CacheKey) -> Bool {
+        folder?.isInvalidated(key, after: invalidationCount) == true
+    }
+
+    /// Stores what a 304 has confirmed.
+    func update(_ entry: CacheEntry, to updated: StoredResponse) {
+        guard let folder, !isInvalidated(entry.key) else { return }
+        use.cache.update(entry, to: updated, in: folder)
+        // Meanwhile.
+        if isInvalidated(entry.key) { folder.remove(entry) }
+    }
+
+    /// RFC 9111 section 4.3.5: a response to `HEAD` updates or removes what is stored.
+    func update(byHead response: APIResponse, at date: Date) {
+        guard request.method == .head, use.policy != .none, !isRule, response.status == 200, let folder else { return }
+        let key = CacheKey(request.url)
+        guard !isInvalidated(key) else { return }
+        for entry in folder.entries(key, where: { $0.selection.matches(keyRequest, language: nil) }) {
+            let updated = entry.stored.updated(by: response.headers, requestDate: self.date, responseDate: date)
+            if let updated, entry.stored.isSameRepresentation(as: response.headers) {
+                update(entry, to: updated)
+            } else {
+                folder.remove(entry)
+            }
+        }
+    }
+
+    /// Returns whether the response may be stored; if not, it may replace what was found.
+    func store(_ response: APIResponse, at date: Date) -> Bool {
+        // What was requested before a change is older than what may have been stored since.
+        guard let folder, let key, !isInvalidated(key) else { return false }
+        guard var stored = storable(response, at: date) else {
+            if isRule || request.method == .get, response.replacesFormer { removeFormer([key] + partKeys, in: folder) }
+            return false
+        }
+        stored.isAdapted = use.storesAdapted
+        if let file = response.file, let size = (try? file.resourceValues(forKeys: [.fileSizeKey]))?.fileSize {
+            stored.bodyLength = Int64(size)
+        }
+        let content = response.file.map { CacheContent.file($0) } ?? .data(response.body)
+        let isPart = response.status == 206 && !isRule
+        let storedKey = isPart ? CacheKey(request.url, part: true) : key
+        use.cache.store(stored, content, storedKey, in: folder)
+        // Meanwhile.
+        if isInvalidated(key) { folder.remove(storedKey) }
+        if response.replacesFormer { removeFormer(partKeys, in: folder) }
+        return true
+    }
+
+    /// `nil` for what must not be stored.
+    private func storable(_ response: APIResponse, at date: Date) -> StoredResponse? {
+        // Most of what is not stored says so.
+        guard isRule ? response.status != 304 : CacheControl(response.headers).mayBeStored,
+            let stored = StoredResponse(response, to: keyRequest, requestDate: self.date, responseDate: date),
+            isRule || stored.isStorable(for: request, usesHeuristics: use.cache.usesHeuristics)
+        else { return nil }
+        return stored
+    }
+
+    /// Removes what was found, but not what another load has stored since.
+    private func removeFormer(_ keys: [CacheKey], in folder: CacheFolder) {
+        guard hasFormer else { return }
+        for key in keys {
+            let former = folder.entries(key) { $0.matches(keyRequest) && $0.responseDate <= date }
+            for entry in former { folder.remove(entry) }
+        }
+    }
+
+    /// Removes what was used or stored, for a response that the app refuses.
+    var forget: (@Sendable () -> Void)? {
+        guard let folder, let key else { return nil }
+        return { [isRule] in
+            folder.remove(key)
+            if !isRule { folder.remove(CacheKey(key.url, part: true)) }
+        }
+    }
+}
+
+extension APIResponse {
+    /// Whether what is stored must not be used after it; a part and a refusal for the time being do not say so.
+    fileprivate var replacesFormer: Bool { isSuccess && status != 206 || [404, 410].contains(status) }
+}
