@@ -58,19 +58,19 @@ public final class ScriptedTransport: HTTPTransport {
     ///     ``ManualClock``. No bytes are transferred until a script responds, so the whole run of a script counts as silence. The
     ///     clock's `sleep` must wait: if it returns at once, an exchange may fail with `timeout`. Without a clock, the default,
     ///     no exchange times out.
-    ///   - capacity: How many exchanges a proxy gives to the transport at a time; unlimited by default, so that only the limits
-    ///     of the proxy apply. `TransportCapacity()` is that of the platform's transport.
+    ///   - capacity: How many exchanges a proxy gives to the transport at a time; `nil`, the default, is unlimited, so that only the
+    ///     limits of the proxy apply. `TransportCapacity()` is that of the platform's transport.
     ///   - keepsRequests: Whether ``requests`` is recorded; `false` saves memory in a test with a million loads. A script that
     ///     ignores its cancel then delays the end of its exchange, unless there is a clock.
     ///   - fallback: Responds to the requests that no script matches; ``refuse`` by default.
     public init(
         clock: (any APIClock)? = nil,
-        capacity: TransportCapacity = .unlimited,
+        capacity: TransportCapacity? = nil,
         keepsRequests: Bool = true,
         fallback: @escaping Script = ScriptedTransport.refuse
     ) {
         self.clock = clock
-        self.capacity = capacity
+        self.capacity = capacity ?? .unlimited
         self.keepsRequests = keepsRequests
         self.fallback = fallback
     }

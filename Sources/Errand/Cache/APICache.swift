@@ -5,7 +5,7 @@ public import Foundation
 ///
 /// ```swift
 /// let cache = APICache(folder: APICache.defaultFolder)
-/// let proxy = APIProxy(service: service, cookies: CookieJar(file: CookieJar.defaultFile), cache: cache)
+/// let proxy = APIProxy(service: service, cookies: CookieJar(file: CookieJar.defaultFile()), cache: cache)
 /// ```
 ///
 /// A stored response belongs to a session: to the origin and the ``APIEnvironment`` of the service, and to the cookie jar, whose

@@ -5,7 +5,7 @@ import Foundation
 /// By default, `GET`, `HEAD` and `DELETE` send parameters in the query, other methods in the body; see ``ParamPlacement``. Names
 /// are sent in sorted order, so that equal parameters are equal bytes. In a query or a form, ``ParamEncoding`` decides how nested
 /// names, arrays and Booleans are written, `nil` is omitted, and a `Date` is encoded by the service's encoder (ISO 8601 by
-/// default). In JSON, `nil` is `null`; to change how `nil` is written, see ``ParamEncoding/nils``.
+/// default). In JSON, `nil` is `null`; to change how `nil` is written, see ``ParamEncoding/Nils``.
 ///
 /// Write an object inside a literal as ``APIParams``, and an array of different types as ``JSONValue``:
 ///

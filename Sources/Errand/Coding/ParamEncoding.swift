@@ -1,6 +1,6 @@
 /// How arrays, Booleans, nested names, spaces and `nil` are written in a query, a form, or the fields of a multipart body.
 ///
-/// Applies neither to path parameters nor to JSON bodies, except that ``nils`` applies to JSON.
+/// Applies neither to path parameters nor to JSON bodies, except that ``Nils`` applies to JSON.
 public struct ParamEncoding: Sendable, Hashable {
     /// How the elements of an array are named.
     public enum Arrays: Sendable, Hashable {
@@ -48,15 +48,15 @@ public struct ParamEncoding: Sendable, Hashable {
     }
 
     /// How the elements of an array are named; `a[]` by default.
-    public var arrays: Arrays
+    package let arrays: Arrays
     /// How a Boolean is written; `true` and `false` by default.
-    public var booleans: Booleans
+    package let booleans: Booleans
     /// How the members of an object are named; `a[b]` by default.
-    public var nesting: Nesting
+    package let nesting: Nesting
     /// How a space is written; `+` by default.
-    public var spaces: Spaces
+    package let spaces: Spaces
     /// How `nil` is written; `null` in JSON and omitted elsewhere by default.
-    public var nils: Nils
+    package let nils: Nils
 
     /// Creates an encoding; an argument that is not given has its default.
     public init(

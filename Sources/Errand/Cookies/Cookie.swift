@@ -7,7 +7,7 @@ public struct Cookie: Sendable, Equatable {
     /// When a browser would send the cookie with cross-site requests.
     ///
     /// An app has no sites, so the jar stores the attribute for information only and sends the cookie in any case.
-    public enum SameSite: String, Sendable {
+    package enum SameSite: String, Sendable {
         /// With same-site requests only.
         case strict = "Strict"
         /// With same-site requests, and with cross-site navigation to a top-level page.
@@ -30,11 +30,11 @@ public struct Cookie: Sendable, Equatable {
     /// When the cookie was first stored; an update of its value does not change it.
     public internal(set) var created: Date
     /// Whether the cookie is sent over secure connections only.
-    public let isSecure: Bool
+    package let isSecure: Bool
     /// Whether the cookie is hidden from scripts.
-    public let isHTTPOnly: Bool
+    package let isHTTPOnly: Bool
     /// The `SameSite` attribute; `nil` when it was missing or unknown.
-    public let sameSite: SameSite?
+    package let sameSite: SameSite?
     /// A logout ends what was set before it.
     var updated: CookieTimestamp
 

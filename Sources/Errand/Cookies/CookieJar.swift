@@ -248,19 +248,17 @@ public final class CookieJar: Sendable {
 }
 
 extension CookieJar {
-    /// The cookie file of this application: ``defaultFile(named:)`` with the name of the process or, on Apple platforms,
-    /// the bundle identifier.
-    public static var defaultFile: URL {
-        defaultFile(named: Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName)
-    }
-
     /// The cookie file of an application or account by name, in which `/` is replaced by `-`.
+    ///
+    /// Without a name, it is the file of this application, named after the process or, on Apple platforms, after the bundle
+    /// identifier.
     ///
     /// On Linux it is `$XDG_STATE_HOME/<name>/cookies.txt`, or `~/.local/state/<name>/cookies.txt` if that variable is not
     /// an absolute path (XDG Base Directory Specification 0.8); on Apple platforms
     /// `~/Library/Application Support/<name>/cookies.txt`, and on tvOS, where an app can write only caches,
     /// `~/Library/Caches/<name>/cookies.txt`, which the system may remove while the app does not run.
-    public static func defaultFile(named name: String) -> URL {
+    public static func defaultFile(named name: String? = nil) -> URL {
+        let name = name ?? Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName
         let folder = name.replacingScalar("/", with: "-")
         let isFolder = !folder.isEmpty && folder != "." && folder != ".."
         return stateFolder.appending(component: isFolder ? folder : "-").appending(component: "cookies.txt")

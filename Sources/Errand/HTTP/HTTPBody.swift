@@ -35,5 +35,5 @@ public struct HTTPBody: Sendable, Hashable {
     }
 
     /// Whether there is no body.
-    public var isEmpty: Bool { pieces.isEmpty }
+    package var isEmpty: Bool { pieces.isEmpty }
 }

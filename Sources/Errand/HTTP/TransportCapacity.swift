@@ -11,7 +11,7 @@ public struct TransportCapacity: Sendable, Equatable {
     public init() {}
 
     /// No limits; for a transport without connections, such as one for tests.
-    public static var unlimited: TransportCapacity {
+    package static var unlimited: TransportCapacity {
         var capacity = TransportCapacity()
         capacity.connectionsPerHost = .max
         capacity.connections = .max

@@ -38,6 +38,13 @@ where Page.Item: Sendable {
     ///
     /// Not retained.
     public weak var pageObserver: (any PageListObserver)?
+    /// The maximum number of pages in the list, not counting pages without rows, at least 1; `nil`, the default, is no maximum.
+    ///
+    /// When the maximum is reached, a page that adds rows on one side of the list removes a page on the other side. An item of a
+    /// removed page may be added again.
+    @ObservationIgnored public var maxPages: Int?
+    /// The distance in rows from an end of the list at which ``APIManager/itemAppeared(at:)`` loads a page; 5 by default.
+    @ObservationIgnored public var prefetchDistance = 5
 
     private(set) var list = PagedList<Item>()
     var isReloading = false
@@ -73,13 +80,6 @@ where Page.Item: Sendable {
     ///
     /// With an identity, an item that several pages contain is shown once, in the row where it appeared first.
     open var itemID: ItemID<Item>? { nil }
-    /// The maximum number of pages in the list, not counting pages without rows, at least 1; `nil`, the default, is no maximum.
-    ///
-    /// When the maximum is reached, a page that adds rows on one side of the list removes a page on the other side. An item of a
-    /// removed page may be added again.
-    open var maxPages: Int? { nil }
-    /// The distance in rows from an end of the list at which ``APIManager/itemAppeared(at:)`` loads a page; 5 by default.
-    open var prefetchDistance: Int { 5 }
 
     override var pager: (any Pager)? { self }
 

@@ -1,39 +1,19 @@
-/// The pages of a list, one by one, each requested when the iteration reaches it; for scripts.
-///
-/// Returned by ``APIManager/pages(params:)``. An iteration begins with the first page, which replaces the list; do not load
-/// other pages of the list until the iteration has ended. Each element contains the items that a page added to
-/// ``PagedManager/items``. If a page fails, the iterator throws the error, and its next call requests the same page again.
-/// Cancelling the task cancels the load of the page, unless other calls wait for the load as well.
-public struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, Sendable {
-    /// The items of one page.
-    public typealias Element = [List.Item]
-    /// The error of a page that could not be loaded.
-    public typealias Failure = APIError
+private struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, Sendable {
+    typealias Failure = APIError
 
     let list: List
     let input: LoadInput
 
-    /// Creates an iterator; nothing is loaded yet.
-    public func makeAsyncIterator() -> Iterator {
-        Iterator(list: list, input: input)
-    }
+    func makeAsyncIterator() -> Iterator { Iterator(list: list, input: input) }
 
-    /// An iteration over the pages.
-    public struct Iterator: AsyncIteratorProtocol {
+    struct Iterator: AsyncIteratorProtocol {
         let list: List
         let input: LoadInput
         private var newest: RequestID?
 
-        fileprivate init(list: List, input: LoadInput) {
-            (self.list, self.input) = (list, input)
-        }
+        init(list: List, input: LoadInput) { (self.list, self.input) = (list, input) }
 
-        /// Returns the next page's items; `nil` after the last page.
-        ///
-        /// - Throws: Why the page could not be loaded; `cancelled` if another load has changed or is about to change the pages of
-        ///   the list since the previous page, or if the account or the environment has changed. In that case, begin again
-        ///   with new ``APIManager/pages(params:)``.
-        public mutating func next() async throws(APIError) -> [List.Item]? {
+        mutating func next() async throws(APIError) -> [List.Item]? {
             guard !Task.isCancelled else { throw APIError(.cancelled) }
             let page = try await list.page(after: newest, input)
             newest = page.load
@@ -43,11 +23,18 @@ public struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, Send
 }
 
 extension APIManager where Self: PagedManager {
-    /// Returns the pages one by one, starting at the first; the delegate is not notified of their loads.
+    /// Returns the pages one by one, each requested when the iteration reaches it, for scripts; the delegate is not notified of
+    /// their loads.
+    ///
+    /// An iteration begins with the first page, which replaces the list; do not load other pages of the list until the iteration
+    /// has ended. Each element contains the items that a page added to ``PagedManager/items``. If a page fails, the iterator throws
+    /// the error, and its next call requests the same page again. The error is `cancelled` if another load has changed or is about
+    /// to change the pages of the list since the previous page, or if the account or the environment has changed; begin a new
+    /// iteration in that case. Cancelling the task cancels the load of the page, unless other calls wait for the load as well.
     ///
     /// - Parameter params: The parameters; see ``APIManager/reload(params:indicator:message:)``.
-    /// - Returns: The pages; nothing is loaded yet.
-    public func pages(params: RequestParams = .source) -> PageSequence<Self> {
+    /// - Returns: The items of each page; nothing is loaded yet.
+    public func pages(params: RequestParams = .source) -> some AsyncSequence<[Item], APIError> & Sendable {
         PageSequence(list: self, input: LoadInput(params))
     }
 
@@ -58,7 +45,7 @@ extension APIManager where Self: PagedManager {
     /// - Returns: The items of all pages.
     /// - Throws: Why a page could not be loaded; the items received before are in ``PagedManager/items``.
     public func allItems(params: RequestParams = .source) async throws(APIError) -> [Item] {
-        var iterator = pages(params: params).makeAsyncIterator()
+        var iterator = PageSequence(list: self, input: LoadInput(params)).makeAsyncIterator()
         var all: [Item] = []
         while let page = try await iterator.next() { all += page }
         return all

@@ -143,7 +143,7 @@ public final class APIEvent: Sendable {
     /// From ``Kind/queued`` to ``Kind/started``, 0 without the first one; `nil` before the load has its first turn.
     package let queue: Duration?
     /// The time since the load began.
-    public var elapsed: Duration { uptime - load.began }
+    package var elapsed: Duration { uptime - load.began }
     /// What has happened.
     public let kind: Kind
     /// The last response of an ended load, with the code and message read from it; `nil` for other events.

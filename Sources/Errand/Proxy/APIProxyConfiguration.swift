@@ -67,7 +67,7 @@ final class SharedProxyConfiguration: Sendable {
     }
 
     func makeProxy() -> APIProxy {
-        let jar = CookieJar(file: CookieJar.defaultFile)
+        let jar = CookieJar(file: CookieJar.defaultFile())
         guard let configuration = use() else { return APIProxy(cookies: jar) }
         return APIProxy(
             transport: configuration.customTransport,

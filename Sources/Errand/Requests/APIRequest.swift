@@ -15,9 +15,6 @@ public final class APIRequest<Response: Sendable>: BaseAPIRequest, APIManager {
     public let method: HTTPMethod
     /// Decodes the response.
     public let responseSerializer: ResponseSerializer<Response>
-    private let ownParams: APIParams?
-    private let hooks: Hooks
-    private let parts: (@MainActor (inout MultipartForm) -> Void)?
 
     /// Creates a request whose responses a serializer reads.
     ///
@@ -59,50 +56,21 @@ public final class APIRequest<Response: Sendable>: BaseAPIRequest, APIManager {
         parts: (@MainActor (inout MultipartForm) -> Void)? = nil
     ) {
         (self.path, self.method, self.responseSerializer) = (path, method, responseSerializer)
-        (ownParams, self.parts) = (params, parts)
-        hooks = Hooks(
+        super.init(delegate: delegate, paramSource: paramSource, proxy: proxy)
+        let hooks = RequestHooks(
             service: service,
+            params: params,
             headers: headers,
             timeout: timeout,
             requestSerializer: requestSerializer,
             destination: destination,
             restartPolicy: restartPolicy,
             isLoginRequest: isLoginRequest,
-            options: options
+            options: options,
+            parts: parts
         )
-        super.init(delegate: delegate, paramSource: paramSource, proxy: proxy)
+        self.hooks = Boxed(wrappedValue: hooks)
     }
-
-    /// What the overridden properties return.
-    private struct Hooks {
-        let service: APIService?
-        let headers: HTTPHeaders
-        let timeout: Duration?
-        let requestSerializer: RequestSerializer
-        let destination: HTTPRequest.Destination
-        let restartPolicy: RestartPolicy
-        let isLoginRequest: Bool
-        let options: APIRequestOptions
-    }
-
-    public override var service: APIService? { hooks.service }
-    public override var headers: HTTPHeaders { hooks.headers }
-    public override var timeout: Duration? { hooks.timeout }
-    public override var requestSerializer: RequestSerializer { hooks.requestSerializer }
-    public override var destination: HTTPRequest.Destination { hooks.destination }
-    public override var restartPolicy: RestartPolicy { hooks.restartPolicy }
-    public override var isLoginRequest: Bool { hooks.isLoginRequest }
-    public override var options: APIRequestOptions { hooks.options }
-
-    /// Returns the parameters of this request, merged with `params`; where names are the same, those of `params` replace the
-    /// others.
-    public override func reformParams(_ params: APIParams?) -> APIParams? {
-        guard let ownParams else { return params }
-        return params.map(ownParams.merging) ?? ownParams
-    }
-
-    /// Adds the parts of this request.
-    public override func appendParts(to form: inout MultipartForm) { parts?(&form) }
 }
 
 extension APIRequest where Response: Decodable {
@@ -260,4 +228,18 @@ extension APIRequest {
     ) {
         self.init(path, responseSerializer: .automatic)
     }
+}
+
+/// What the hooks of an ``APIRequest`` return.
+struct RequestHooks: Sendable {
+    let service: APIService?
+    let params: APIParams?
+    let headers: HTTPHeaders
+    let timeout: Duration?
+    let requestSerializer: RequestSerializer
+    let destination: HTTPRequest.Destination
+    let restartPolicy: RestartPolicy
+    let isLoginRequest: Bool
+    let options: APIRequestOptions
+    let parts: (@MainActor (inout MultipartForm) -> Void)?
 }

@@ -3,7 +3,7 @@ import Synchronization
 /// The identifier of one load: unique for the life of the process, never reused, never 0.
 public struct RequestID: Hashable, Sendable {
     /// The number; a later load has a greater one.
-    public let rawValue: UInt64
+    package let rawValue: UInt64
 
     private static let last = Atomic<UInt64>(0)
 

@@ -1,40 +1,35 @@
 import Foundation
 import Synchronization
 
-/// The elements of a stream, one by one; for scripts.
-///
-/// Returned by `elements(params:)` of a ``StreamAPIRequest``. An iteration begins a load at its first element, and receives no more
-/// than are read. It ends when the response does, and throws the error of a load that fails. Leaving the iteration or cancelling
-/// its task cancels the load.
-public struct StreamElements<Element: Sendable>: AsyncSequence, Sendable {
-    /// Why the load failed.
-    public typealias Failure = APIError
+private struct StreamElements<Element: Sendable>: AsyncSequence, Sendable {
+    typealias Failure = APIError
 
     let begin: @MainActor @Sendable (StreamBuffer<Element>) -> StreamLoad
 
-    /// Creates an iterator; nothing is loaded yet.
-    public func makeAsyncIterator() -> Iterator { Iterator(iteration: StreamIteration(begin: begin)) }
+    func makeAsyncIterator() -> Iterator { Iterator(iteration: StreamIteration(begin: begin)) }
 
-    /// An iteration over the elements.
-    public struct Iterator: AsyncIteratorProtocol {
-        fileprivate let iteration: StreamIteration<Element>
+    struct Iterator: AsyncIteratorProtocol {
+        let iteration: StreamIteration<Element>
 
-        /// Returns the next element; `nil` after the last one.
-        ///
-        /// - Throws: Why the load failed, after the elements that have arrived before; `cancelled` when it was cancelled.
-        public mutating func next() async throws(APIError) -> Element? { try await iteration.next() }
+        mutating func next() async throws(APIError) -> Element? { try await iteration.next() }
     }
 }
 
 extension APIManager {
-    /// Returns the elements one by one; the delegate is notified neither of them nor of the ending.
+    /// Returns the elements one by one, for scripts; the delegate is notified neither of them nor of the ending.
+    ///
+    /// An iteration begins a load at its first element, and receives no more than are read. It ends when the response does; if the
+    /// load fails or is cancelled, it throws the error after the elements that have arrived before. Leaving the iteration or
+    /// cancelling its task cancels the load.
     ///
     /// If ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load is running, the iteration waits for its ending, and has no
     /// elements.
     ///
     /// - Parameter params: The parameters; see ``APIManager/loadData(params:indicator:message:)``.
     /// - Returns: The elements; nothing is loaded yet. They retain the request until the load has ended.
-    public func elements<Element>(params: RequestParams = .source) -> StreamElements<Element>
+    public func elements<Element>(
+        params: RequestParams = .source
+    ) -> some AsyncSequence<Element, APIError> & Sendable
     where Self: StreamAPIRequest<Element> {
         StreamElements { [self] buffer in
             let request: StreamAPIRequest<Element> = self

@@ -6,16 +6,16 @@ public import Foundation
 /// the client.
 public struct ClientIdentity: Sendable {
     /// A PEM file, or a PKCS#12 file with the extension `p12` or `pfx`; on Apple's platforms only the latter.
-    public var certificate: URL
+    package let certificate: URL
     /// The PEM file of the key; `nil` when the certificate's file contains it.
-    public var privateKey: URL?
+    package let privateKey: URL?
     /// The password of the key.
-    public var password: String?
+    package let password: String?
     /// The origins (RFC 6454) whose servers may receive the certificate, each as an `https` URL; at least one.
     ///
     /// Only scheme, host and port are compared, so a service's ``APIService/baseURL`` can be used. Subdomains and other names
     /// of the same server are different origins.
-    public var origins: [URL]
+    package let origins: [URL]
 
     /// Creates an identity.
     ///

@@ -20,7 +20,7 @@ import Foundation
 ///   pretty-print, as a service has it by default. Parameters that are encoded in both query and body are signed as in the query.
 /// - Not the parameters that are placed in the path, nor a query that the base URL or the path has, nor a raw body, nor the
 ///   files of a multipart body, nor what parameter adapters add that are called later, such as those of the request.
-/// - Of a plain call and of a link of the server (`LinkStrategy`): the names and values of the URL's query. A server may make a
+/// - Of a plain call and of a link of the server (`.link`): the names and values of the URL's query. A server may make a
 ///   link from the URL that was requested: timestamp, nonce and signature in a link are replaced. As each of its links is another
 ///   one, a server that sends the same page for ever is recognized by `PageAPIRequest.itemID` alone.
 ///

@@ -234,7 +234,7 @@ struct CookieFileTests {
         #expect(path("shop").hasSuffix("/shop/cookies.txt"))
         #expect(path("../x").hasSuffix("/..-x/cookies.txt"))
         #expect(path("..").hasSuffix("/-/cookies.txt"))
-        #expect(CookieJar.defaultFile.lastPathComponent == "cookies.txt")
+        #expect(CookieJar.defaultFile().lastPathComponent == "cookies.txt")
     }
 
     private func mode(_ path: String) throws -> Int? {

@@ -111,8 +111,10 @@ struct SentinelTests {
         values.merge(try await images()) { $1 }
         values["PagePosition"] = [PagePosition.link(Self.url), PagePosition.cursor(Self.secret, parameter: "next")]
         values["PageStart"] = [PageStart(.link(Self.url)), PageStart(.cursor(Self.secret, parameter: "next"))]
-        values["LinkStrategy"] = [LinkStrategy(allowedOrigins: [Self.url])]
-        values["CursorStrategy"] = [CursorStrategy(startCursor: Self.secret)]
+        let strategies: [StandardPageStrategy] = [
+            .link(allowedOrigins: [Self.url]), .cursor(startCursor: Self.secret), .pageNumber(), .offset(),
+        ]
+        values["StandardPageStrategy"] = strategies
         values["AdapterContext"] = [
             AdapterContext(
                 id: .next(),
@@ -190,9 +192,10 @@ struct SentinelTests {
             "APIEnvironment": [environment], "APIService": [service, APIService(environment: environment)],
             "APIProxy": [proxy], "ScriptedTransport": [transport],
             "RequestRecorder": [recorder],
-            "BaseAPIRequest": [TextRequest(proxy: proxy)], "PageAPIRequest": [list], "PageSequence": [list.pages()],
+            "BaseAPIRequest": [TextRequest(proxy: proxy)],
+            "PageAPIRequest": [list, list.pages(), list.pages().makeAsyncIterator()],
             "APIRequest": [ready], "APIRequestOptions": [APIRequestOptions(idempotencyKey: { Self.secret })],
-            "Iterator": [list.pages().makeAsyncIterator()], "APIOutcome": [outcome, failed, another],
+            "APIOutcome": [outcome, failed, another],
             "APIGroup": [batch as APIGroup], "APIBatch": [batch], "APIChain": [chain], "APIError": errors,
             "APIEnding": errors.map(APIEnding.failure), "PageLoadState": errors.map(PageLoadState.failed),
             "ActiveRequest": [
@@ -299,13 +302,13 @@ struct SentinelTests {
         "HTTPBodySink", "HTTPLimits", "HTTPMethod", "ItemID",
         "Format", "ImageDecoder", "ImageError", "ImageHeader", "ImageLimits", "ImageOrder", "ImagePlace", "ImageProbe",
         "ImageTarget", "Kind", "Mode", "NetworkActivity", "Orientation", "RemoteImage", "SystemImage",
-        "ListEditError", "ManualClock", "OffsetStrategy", "PageExpectation", "PageNumberStrategy",
+        "CursorSource", "LinkSource", "ListEditError", "ManualClock", "PageExpectation",
         "ParamEncoding", "ParamPlacement", "Arrays", "Booleans", "Nesting", "Spaces", "Nils",
         "Reason", "Renewal",
         "LoadActivity", "NetworkKind", "Reachability", "ReachabilityStatus", "RedirectPolicy", "ReleasePolicy",
-        "RequestID", "QueueLimits", "StreamAPIRequest", "StreamElements", "StreamStrategy",
+        "RequestID", "QueueLimits", "StreamAPIRequest", "StreamStrategy",
         "RequestPriority",
-        "ResponseSerializer", "RestartPolicy", "RetryPolicy", "SameSite", "SessionCookies", "Source", "SystemClock",
+        "ResponseSerializer", "RestartPolicy", "RetryPolicy", "SessionCookies", "Source", "SystemClock",
         "SystemTransport",
         "TransferProgress", "TransportCapacity", "Version",
     ]

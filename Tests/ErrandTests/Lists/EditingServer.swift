@@ -106,7 +106,6 @@ final class Entries: PageAPIRequest<PageModel<Entry>>, APIManager {
     let method = HTTPMethod.get
     var customStrategy: any PageStrategy = .pageNumber()
     var identifies = true
-    var limit: Int?
     var onService: () -> Void = {}
     var onIdentity: () -> Void = {}
     override var strategy: any PageStrategy { customStrategy }
@@ -114,7 +113,6 @@ final class Entries: PageAPIRequest<PageModel<Entry>>, APIManager {
         onIdentity()
         return identifies ? ItemID(\.id) : nil
     }
-    override var maxPages: Int? { limit }
     override var service: APIService? {
         onService()
         return nil

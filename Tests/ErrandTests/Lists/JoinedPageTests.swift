@@ -52,7 +52,7 @@ struct JoinedPageTests {
         list.loadNextPage()
         let joined = Task { [iterator] in
             var iterator = iterator
-            return try await iterator.next()
+            return try await iterator.next(isolation: #isolation)
         }
         await suspend(while: list.waiters.isEmpty)
         joined.cancel()

@@ -40,7 +40,7 @@ struct ListEditModelTests {
             server.reset(Int.random(in: 0...14, using: &random))
             list.customStrategy = server.strategy(totalIsExact: server.sendsTotal && Bool.random(using: &random))
             list.identifies = Bool.random(using: &random)
-            list.limit = isWindow ? Int.random(in: 1...3, using: &random) : nil
+            list.maxPages = isWindow ? Int.random(in: 1...3, using: &random) : nil
             list.pageObserver = table
             table.onReload = { [unowned self] in (hidden, locals, versions) = ([], [], [:]) }
         }
@@ -206,7 +206,7 @@ struct ListEditModelTests {
         private func report() -> Bool {
             Issue.record(
                 """
-                seed \(seed), \(server.way), IDs \(list.identifies), pages \(list.limit ?? 0), total \(server.sendsTotal): \
+                seed \(seed), \(server.way), IDs \(list.identifies), pages \(list.maxPages ?? 0), total \(server.sendsTotal): \
                 \(trace.joined(separator: ", "))
                 list:   \(list.items.map { "\($0.id).\($0.version)" }), \(list.pageCount) pages, more \(list.hasMore), \
                 previous \(list.hasPrevious), error \(list.error?.reason ?? "none")

@@ -55,11 +55,11 @@ struct ListModelTests {
         init(_ rules: ModelRules, _ proxy: APIProxy) {
             self.rules = rules
             super.init(proxy: proxy)
+            maxPages = rules.maxPages
         }
 
         override var strategy: any PageStrategy { rules.strategy }
         override var itemID: ItemID<Int>? { rules.hasIDs ? ItemID(\.self) : nil }
-        override var maxPages: Int? { rules.maxPages }
     }
 
     /// A run of random actions on a list and its model.

@@ -9,7 +9,7 @@ import TestSupport
 struct ListReentrancyTests {
     /// The hooks and callbacks of a list on the main actor.
     enum Hook: CaseIterable {
-        case restartPolicy, service, path, method, strategy, maxPages, itemID
+        case restartPolicy, service, path, method, strategy, itemID
         case showLoading, params, reformParams, headers, shouldLoad, validatesParams
         case didReceive, validatesContent, reformData, willEnd, hideLoading, observer, ending, didEnd
     }
@@ -114,7 +114,6 @@ private final class ListStage: APIManagerCallbackDelegate, APIManagerParamSource
         override var service: APIService? { hook(.service, nil) }
         override var strategy: any PageStrategy { hook(.strategy, OffsetStrategy(limit: 10)) }
         override var itemID: ItemID<Int>? { hook(.itemID, identifies ? ItemID(\.self) : nil) }
-        override var maxPages: Int? { hook(.maxPages, nil) }
         override var headers: HTTPHeaders { hook(.headers, [:]) }
         override func reformParams(_ params: APIParams?) -> APIParams? { hook(.reformParams, params) }
         func reformData(_ response: [Int]) -> [Int] { hook(.reformData, response) }

@@ -47,10 +47,10 @@ struct PageSequenceTests {
     @Test func `After a failure the iterator requests the same page`() async throws {
         var pages = list.pages().makeAsyncIterator()
         server.failNextRequest()
-        await #expect { try await pages.next() } throws: { ($0 as? APIError)?.type == .http }
+        await #expect { try await pages.next(isolation: #isolation) } throws: { ($0 as? APIError)?.type == .http }
         #expect(try await pages.next() == Array(0..<10))
         server.failNextRequest()
-        await #expect { try await pages.next() } throws: { ($0 as? APIError)?.type == .http }
+        await #expect { try await pages.next(isolation: #isolation) } throws: { ($0 as? APIError)?.type == .http }
         #expect(list.items == Array(0..<10))
         #expect(try await pages.next() == Array(10..<20))
         #expect(try await pages.next() == Array(20..<30))
@@ -72,7 +72,7 @@ struct PageSequenceTests {
         #expect(try await pages.next() == Array(0..<10))
         _ = what == "reload" ? list.reload() : list.refreshAll()
         for _ in 1...2 {
-            let error = await #expect(throws: APIError.self) { try await pages.next() }
+            let error = await #expect(throws: APIError.self) { try await pages.next(isolation: #isolation) }
             #expect(error?.type == .cancelled && error?.reason?.contains("another load") == true)
             await suspend(while: list.isLoading)
         }
@@ -114,7 +114,7 @@ struct PageSequenceTests {
         #expect(try await pages.next() == Array(0..<10))
         list.loadNextPage()
         #expect(await screen.ending() == .success)
-        await #expect { try await pages.next() } throws: { ($0 as? APIError)?.type == .cancelled }
+        await #expect { try await pages.next(isolation: #isolation) } throws: { ($0 as? APIError)?.type == .cancelled }
         #expect(try await list.allItems() == Array(0..<35))
     }
 
@@ -124,7 +124,7 @@ struct PageSequenceTests {
         var pages = list.pages().makeAsyncIterator()
         #expect(try await pages.next() == Array(10..<20))
         list.loadPreviousPage()
-        await #expect { try await pages.next() } throws: { ($0 as? APIError)?.type == .cancelled }
+        await #expect { try await pages.next(isolation: #isolation) } throws: { ($0 as? APIError)?.type == .cancelled }
         #expect(await screen.ending() == .success)
     }
 
@@ -217,7 +217,7 @@ struct PageSequenceTests {
         var pages = list.pages().makeAsyncIterator()
         #expect(try await pages.next() == Array(0..<10))
         list.reset()
-        await #expect { try await pages.next() } throws: { ($0 as? APIError)?.type == .cancelled }
+        await #expect { try await pages.next(isolation: #isolation) } throws: { ($0 as? APIError)?.type == .cancelled }
         #expect(try await list.allItems() == Array(0..<35))
     }
 

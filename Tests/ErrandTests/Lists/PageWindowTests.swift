@@ -12,12 +12,9 @@ struct PageWindowTests {
         let path = "/numbers"
         let method = HTTPMethod.get
         var customStrategy: any PageStrategy = .offset(limit: 10)
-        var customLimit: Int?
         var identifies = true
         override var strategy: any PageStrategy { customStrategy }
         override var itemID: ItemID<Int>? { identifies ? ItemID(\.self) : nil }
-        override var maxPages: Int? { customLimit }
-        override var prefetchDistance: Int { 2 }
     }
 
     /// Applies the changes of a list to rows.
@@ -48,6 +45,7 @@ struct PageWindowTests {
 
     init() {
         list = Numbers(delegate: screen, proxy: APIProxy(fake: server.transport))
+        list.prefetchDistance = 2
         list.pageObserver = table
     }
 
@@ -59,7 +57,7 @@ struct PageWindowTests {
     }
 
     @Test func `A window moves down and up, and a table is updated row by row`() async {
-        list.customLimit = 2
+        list.maxPages = 2
         await load(5)
         #expect(list.items == Array(30..<45))
         #expect(list.pageCount == 2)
@@ -109,7 +107,7 @@ struct PageWindowTests {
     }
 
     @Test func `A window of no pages is refused`() async {
-        list.customLimit = 0
+        list.maxPages = 0
         list.reload()
         #expect(await screen.ending() == .failure(.invalidRequest))
         #expect(server.queries.isEmpty)
@@ -175,7 +173,7 @@ struct PageWindowTests {
     }
 
     @Test func `A refresh of a window starts at its first page`() async {
-        list.customLimit = 2
+        list.maxPages = 2
         await load(4)
         list.refreshAll()
         #expect(await screen.endings(2) == [.success, .success])
@@ -201,7 +199,7 @@ struct PageWindowTests {
     }
 
     @Test func `A row near the beginning loads the dropped page`() async {
-        list.customLimit = 2
+        list.maxPages = 2
         await load(3)
         list.itemAppeared(at: 3)
         #expect(!list.isLoading)
@@ -244,12 +242,12 @@ struct PageWindowTests {
     }
 
     @Test func `All items are those of all pages, also of pages that the window has dropped`() async throws {
-        list.customLimit = 2
+        list.maxPages = 2
         #expect(try await list.allItems() == Array(0..<45))
     }
 
     @Test func `A list that is reset has no pages, and begins at its start`() async {
-        list.customLimit = 2
+        list.maxPages = 2
         await load(3)
         list.loadNextPage()
         list.reset()

@@ -14,9 +14,7 @@ struct PagingServerTests {
         let path = "/numbers"
         let method = HTTPMethod.get
         var customStrategy: any PageStrategy = .pageNumber()
-        var limit: Int?
         override var strategy: any PageStrategy { customStrategy }
-        override var maxPages: Int? { limit }
     }
 
     private func list(_ server: PagingServer, opening: Int? = nil) -> Numbers {
@@ -97,7 +95,7 @@ struct PagingServerTests {
             rules.change = .none
             let server = PagingServer(rules, count: Int.random(in: 0...30, using: &random))
             let list = list(server)
-            list.limit = Int.random(in: 1...3, using: &random)
+            list.maxPages = Int.random(in: 1...3, using: &random)
             for way in ["down", "up", "refresh", "down", "refresh"] {
                 switch way {
                 case "down": try await loadAll(list, "seed \(seed), \(rules)") { list.loadNextPage() }

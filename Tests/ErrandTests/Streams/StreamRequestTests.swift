@@ -125,7 +125,7 @@ struct StreamRequestTests {
     private func readOne(of request: LineStream) async -> APIErrorType? {
         var elements = request.elements().makeAsyncIterator()
         do throws(APIError) {
-            _ = try await elements.next()
+            _ = try await elements.next(isolation: #isolation)
             return nil
         } catch {
             return error.type
@@ -362,7 +362,7 @@ struct StreamRequestTests {
         #expect(try await elements.next() == "one")
         request.cancelAllRequests()
         await suspend(while: request.isLoading)
-        let error = await #expect(throws: APIError.self) { _ = try await elements.next() }
+        let error = await #expect(throws: APIError.self) { _ = try await elements.next(isolation: #isolation) }
         #expect(error?.type == .cancelled)
     }
 
@@ -416,7 +416,7 @@ struct StreamRequestTests {
         await suspend(while: request.isLoading)
         #expect(try await elements.next() == "two")
         #expect(try await elements.next() == "three")
-        let error = await #expect(throws: APIError.self) { _ = try await elements.next() }
+        let error = await #expect(throws: APIError.self) { _ = try await elements.next(isolation: #isolation) }
         #expect(error?.type == .timeout)
     }
 

@@ -1,27 +1,22 @@
-/// Pages by a cursor that the server sends with each page for the next one: `cursor=YWZ0ZXI6MjA=`.
-///
-/// The first request has no cursor. The list ends with a page whose cursor is missing or empty; neither an empty page nor a total
-/// ends it. A cursor is sent back unchanged, encoded for the query or the body. If the server sends a cursor that it has sent
-/// before, the next load fails with `decoding`.
-public struct CursorStrategy: PageStrategy {
-    package var cursorKey = "cursor"
-    package var next: Source = .nextCursor
+struct CursorStrategy: PageStrategy {
+    var cursorKey = "cursor"
+    var next: StandardPageStrategy.CursorSource = .nextCursor
     /// `nil` is ``cursorKey``.
-    package var previousCursorKey: String?
+    var previousCursorKey: String?
     /// `nil` if a page contains no cursor of the previous one.
-    package var previous: Source?
-    package var startCursor: String?
+    var previous: StandardPageStrategy.CursorSource?
+    var startCursor: String?
     /// `nil` sends no size.
-    package var sizeKey: String?
-    package var size = 20
+    var sizeKey: String?
+    var size = 20
 
     /// The start of the list, or `startCursor`.
-    public var start: PagePosition {
+    var start: PagePosition {
         startCursor.map { .cursor($0, parameter: cursorKey) } ?? .start
     }
 
     /// Returns the cursor, if there is one, and the size.
-    public func params(at position: PagePosition) throws(PageStrategyError) -> APIParams {
+    func params(at position: PagePosition) throws(PageStrategyError) -> APIParams {
         guard sizeKey == nil || size > 0 else {
             throw PageStrategyError("a page of \(size) items cannot be requested")
         }
@@ -35,17 +30,11 @@ public struct CursorStrategy: PageStrategy {
         return params
     }
 
-    /// Returns the cursor of the next page, unless it is empty.
-    ///
-    /// - Throws: ``PageStrategyError`` when it cannot be read.
-    public func position(after page: PageInfo) throws(PageStrategyError) -> PagePosition? {
+    func position(after page: PageInfo) throws(PageStrategyError) -> PagePosition? {
         position(of: try next.read(page), parameter: cursorKey)
     }
 
-    /// Returns the cursor of the previous page, unless it is empty.
-    ///
-    /// - Throws: ``PageStrategyError`` when it cannot be read.
-    public func position(before page: PageInfo) throws(PageStrategyError) -> PagePosition? {
+    func position(before page: PageInfo) throws(PageStrategyError) -> PagePosition? {
         position(of: try previous?.read(page), parameter: previousCursorKey ?? cursorKey)
     }
 
@@ -55,9 +44,9 @@ public struct CursorStrategy: PageStrategy {
     }
 }
 
-extension CursorStrategy {
+extension StandardPageStrategy {
     /// Where a page contains a cursor.
-    public struct Source: Sendable {
+    public struct CursorSource: Sendable {
         let read: @Sendable (PageInfo) throws(PageStrategyError) -> String?
 
         /// Creates a source from a function.
@@ -69,14 +58,14 @@ extension CursorStrategy {
         }
 
         /// The decoded page's ``PageResponse/nextCursor``.
-        public static var nextCursor: Source { Source { $0.nextCursor } }
+        public static var nextCursor: CursorSource { CursorSource { $0.nextCursor } }
 
         /// The decoded page's ``PageResponse/previousCursor``.
-        public static var previousCursor: Source { Source { $0.previousCursor } }
+        public static var previousCursor: CursorSource { CursorSource { $0.previousCursor } }
 
         /// A header of the response.
-        public static func header(_ name: String) -> Source {
-            Source { $0.response.headers[name] }
+        public static func header(_ name: String) -> CursorSource {
+            CursorSource { $0.response.headers[name] }
         }
 
         /// A string or a number in the response's JSON, for example `.body("paging", "next")`.
@@ -86,8 +75,8 @@ extension CursorStrategy {
         ///
         /// Parses the whole body, including its envelope, once more on the main actor; the page's type need not contain the
         /// cursor.
-        public static func body(_ path: String...) -> Source {
-            Source { page throws(PageStrategyError) in
+        public static func body(_ path: String...) -> CursorSource {
+            CursorSource { page throws(PageStrategyError) in
                 let name = "the cursor at \(path.joined(separator: "."))"
                 switch path.reduce(try page.body(for: name), { $0?[$1] }) {
                 case nil, .null, .bool(false): return nil
@@ -102,11 +91,15 @@ extension CursorStrategy {
 
 extension CursorStrategy: RedactedDescription {
     /// The name of the parameter, without `startCursor`.
-    public var description: String { "CursorStrategy(\(cursorKey))" }
+    var description: String { "CursorStrategy(\(cursorKey))" }
 }
 
-extension PageStrategy where Self == CursorStrategy {
+extension PageStrategy where Self == StandardPageStrategy {
     /// Pages by a cursor that the server sends with each page for the next one: `cursor=YWZ0ZXI6MjA=`.
+    ///
+    /// The first request has no cursor. The list ends with a page whose cursor is missing or empty; neither an empty page nor a
+    /// total ends it. A cursor is sent back unchanged, encoded for the query or the body. If the server sends a cursor that it
+    /// has sent before, the next load fails with `decoding`.
     ///
     /// - Parameters:
     ///   - cursorKey: The name of the parameter for the cursor.
@@ -119,21 +112,23 @@ extension PageStrategy where Self == CursorStrategy {
     /// - Returns: The strategy.
     public static func cursor(
         _ cursorKey: String = "cursor",
-        next: CursorStrategy.Source = .nextCursor,
+        next: StandardPageStrategy.CursorSource = .nextCursor,
         previousCursorKey: String? = nil,
-        previous: CursorStrategy.Source? = nil,
+        previous: StandardPageStrategy.CursorSource? = nil,
         startCursor: String? = nil,
         sizeKey: String? = nil,
         size: Int = 20
     ) -> Self {
         Self(
-            cursorKey: cursorKey,
-            next: next,
-            previousCursorKey: previousCursorKey,
-            previous: previous,
-            startCursor: startCursor,
-            sizeKey: sizeKey,
-            size: size
+            CursorStrategy(
+                cursorKey: cursorKey,
+                next: next,
+                previousCursorKey: previousCursorKey,
+                previous: previous,
+                startCursor: startCursor,
+                sizeKey: sizeKey,
+                size: size
+            )
         )
     }
 }

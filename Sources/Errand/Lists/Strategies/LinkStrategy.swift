@@ -1,30 +1,17 @@
 public import Foundation
 
-/// Pages by the URL of the next page that each response contains: in its `Link` header (RFC 8288), as in GitHub's API, or in
-/// its body, as with Django REST framework or JSON:API.
-///
-/// The link is requested unchanged, apart from a signature: its percent-encoding is kept, and neither the request's parameters nor
-/// the service's are added to its query. The request's headers are sent, and its body if the method has one. A relative link is
-/// resolved against the URL that responded (RFC 3986 section 5). A link to another origin than the service's, for example with
-/// `http` instead of `https`, is followed only if ``allowedOrigins`` contains the origin; otherwise the load fails with `security`
-/// before anything is sent. The list ends with a response that has no such link; an empty page alone does not end it.
-public struct LinkStrategy: PageStrategy {
-    package var next: Source = .header("next")
-    package var previous: Source? = .header("prev")
-    /// The origins besides the service's to which links may lead, as URLs with any path; none by default.
-    ///
-    /// A request to such an origin contains no body, no header that may be secret, and only the cookies of that origin. If the
-    /// method sends a body, the load fails with `security`.
-    public var allowedOrigins: [URL] = []
+struct LinkStrategy: PageStrategy {
+    var next: StandardPageStrategy.LinkSource = .header("next")
+    var previous: StandardPageStrategy.LinkSource? = .header("prev")
+    var allowedOrigins: [URL] = []
     /// For the first request; `nil` sends no size.
-    package var sizeKey: String?
-    package var size = 20
+    var sizeKey: String?
+    var size = 20
 
-    /// The start of the list.
-    public var start: PagePosition { .start }
+    var start: PagePosition { .start }
 
     /// Returns the size for the first page; a link contains all its parameters.
-    public func params(at position: PagePosition) throws(PageStrategyError) -> APIParams {
+    func params(at position: PagePosition) throws(PageStrategyError) -> APIParams {
         if case .link = position { return [:] }
         guard position == .start else { throw PageStrategyError("no link: \(position)") }
         guard let sizeKey else { return [:] }
@@ -32,29 +19,23 @@ public struct LinkStrategy: PageStrategy {
         return [sizeKey: size]
     }
 
-    /// Returns the link to the next page, if there is one.
-    ///
-    /// - Throws: ``PageStrategyError`` when it is not a URL.
-    public func position(after page: PageInfo) throws(PageStrategyError) -> PagePosition? {
+    func position(after page: PageInfo) throws(PageStrategyError) -> PagePosition? {
         try next.read(page)
     }
 
-    /// Returns the link to the previous page, if there is one.
-    ///
-    /// - Throws: ``PageStrategyError`` when it is not a URL.
-    public func position(before page: PageInfo) throws(PageStrategyError) -> PagePosition? {
+    func position(before page: PageInfo) throws(PageStrategyError) -> PagePosition? {
         try previous?.read(page)
     }
 }
 
-extension LinkStrategy {
+extension StandardPageStrategy {
     /// Where a response contains a link.
-    public struct Source: Sendable {
+    public struct LinkSource: Sendable {
         let read: @Sendable (PageInfo) throws(PageStrategyError) -> PagePosition?
 
         /// The `Link` header, with a relation such as `next`, in any case.
-        public static func header(_ relation: String) -> Source {
-            Source { page throws(PageStrategyError) in
+        public static func header(_ relation: String) -> LinkSource {
+            LinkSource { page throws(PageStrategyError) in
                 let links = HTTPLink.links(in: page.response.headers)
                 // A link with an anchor describes another resource than this response.
                 let link = links.first { $0.hasRelation(relation) && $0.parameters["anchor"] == nil }
@@ -72,8 +53,8 @@ extension LinkStrategy {
         ///
         /// Parses the whole body, including its envelope, once more on the main actor: once for each page, also if both
         /// links are read. The page's type need not contain the link.
-        public static func body(_ path: String...) -> Source {
-            Source { page throws(PageStrategyError) in
+        public static func body(_ path: String...) -> LinkSource {
+            LinkSource { page throws(PageStrategyError) in
                 let name = "at \(path.joined(separator: "."))"
                 let member = path.reduce(try page.body(for: "the link \(name)")) { $0?[$1] }
                 guard let target = member?["href"] ?? member, target != .null else { return nil }
@@ -100,30 +81,39 @@ extension LinkStrategy {
 
 extension LinkStrategy: RedactedDescription {
     /// The allowed origins, without other parts of their URLs.
-    public var description: String { "LinkStrategy(\(allowedOrigins.map(\.originText).joined(separator: ", ")))" }
+    var description: String { "LinkStrategy(\(allowedOrigins.map(\.originText).joined(separator: ", ")))" }
 }
 
-extension PageStrategy where Self == LinkStrategy {
+extension PageStrategy where Self == StandardPageStrategy {
     /// Pages by the `Link` header of each response (RFC 8288), as in GitHub's API.
-    public static var link: Self { Self() }
+    public static var link: Self { .link() }
 
     /// Pages by the URL of the next page that each response contains, for example `.link(next: .body("links", "next"))`.
+    ///
+    /// The link is requested unchanged, apart from a signature: its percent-encoding is kept, and neither the request's
+    /// parameters nor the service's are added to its query. The request's headers are sent, and its body if the method has one. A
+    /// relative link is resolved against the URL that responded (RFC 3986 section 5). A link to another origin than the
+    /// service's, for example with `http` instead of `https`, is followed only if `allowedOrigins` contains the origin; otherwise
+    /// the load fails with `security` before anything is sent. The list ends with a response that has no such link; an empty page
+    /// alone does not end it.
     ///
     /// - Parameters:
     ///   - next: Where a response contains the link to the next page.
     ///   - previous: Where a response contains the link to the previous page; `nil` if it contains none.
-    ///   - allowedOrigins: The origins, besides the service's, to which a link may lead; they receive no secrets.
+    ///   - allowedOrigins: The origins, besides the service's, to which a link may lead, as URLs with any path. A request to such
+    ///     an origin contains no body, no header that may be secret, and only the cookies of that origin; if the method sends a
+    ///     body, the load fails with `security`.
     ///   - sizeKey: The name of the parameter for the size, in the first request.
     ///   - size: The number of items to request per page.
     /// - Returns: The strategy.
     public static func link(
-        next: LinkStrategy.Source = .header("next"),
-        previous: LinkStrategy.Source? = .header("prev"),
+        next: StandardPageStrategy.LinkSource = .header("next"),
+        previous: StandardPageStrategy.LinkSource? = .header("prev"),
         allowedOrigins: [URL] = [],
         sizeKey: String? = nil,
         size: Int = 20
     ) -> Self {
-        Self(next: next, previous: previous, allowedOrigins: allowedOrigins, sizeKey: sizeKey, size: size)
+        Self(LinkStrategy(next: next, previous: previous, allowedOrigins: allowedOrigins, sizeKey: sizeKey, size: size))
     }
 
     /// Pages of Django REST framework's `CursorPagination`: the URLs `next` and `previous` in the body.

@@ -1,30 +1,23 @@
-/// Pages by the number of items before them: `offset=40&limit=20`.
-///
-/// The next offset counts the received items, whatever the limit was. The list ends as with ``PageNumberStrategy``: with an empty
-/// page, with a 404 for a page that the total does not require, or with a page that is shorter than both `limit` and an earlier
-/// page; if the server sends a total, a short page ends the list only after the total has been reached.
-public struct OffsetStrategy: PageStrategy {
-    package var offsetKey = "offset"
-    package var limitKey = "limit"
-    package var limit = 20
-    package var startOffset = 0
+struct OffsetStrategy: PageStrategy {
+    var offsetKey = "offset"
+    var limitKey = "limit"
+    var limit = 20
+    var startOffset = 0
     /// If the total is too small, items are missing.
     ///
     /// If this is false, the list requests one page more when its last page is as long as the others, or the only one.
-    package var totalIsExact = false
+    var totalIsExact = false
 
-    /// The offset at which the list starts.
-    public var start: PagePosition { .offset(max(0, startOffset)) }
+    var start: PagePosition { .offset(max(0, startOffset)) }
 
-    /// Returns the offset and the limit.
-    public func params(at position: PagePosition) throws(PageStrategyError) -> APIParams {
+    func params(at position: PagePosition) throws(PageStrategyError) -> APIParams {
         guard limit > 0 else { throw PageStrategyError("a page of \(limit) items cannot be requested") }
         guard case .offset(let offset) = position else { throw PageStrategyError("no offset: \(position)") }
         return [offsetKey: offset, limitKey: limit]
     }
 
     /// Returns the offset after the page's items, unless the page is the last.
-    public func position(after page: PageInfo) -> PagePosition? {
+    func position(after page: PageInfo) -> PagePosition? {
         guard case .offset(let offset) = page.position else { return nil }
         let (next, overflow) = offset.addingReportingOverflow(page.itemCount)
         guard !overflow, !detector(for: page, offset: offset).isEnd(totalIsExact: totalIsExact) else { return nil }
@@ -33,7 +26,7 @@ public struct OffsetStrategy: PageStrategy {
 
     /// Returns `.more` if more than one item of the total is missing, `.end` if the total is reached or the first page is
     /// shorter than `limit`, and `.unknown` otherwise.
-    public func expectation(after page: PageInfo) -> PageExpectation {
+    func expectation(after page: PageInfo) -> PageExpectation {
         guard case .offset(let offset) = page.position else { return .more }
         return detector(for: page, offset: offset).expectation
     }
@@ -41,13 +34,12 @@ public struct OffsetStrategy: PageStrategy {
     /// Returns an offset that is lower by the largest number of items received in one page.
     ///
     /// The list ignores those items of the previous page that it has already.
-    public func position(before page: PageInfo) -> PagePosition? {
+    func position(before page: PageInfo) -> PagePosition? {
         guard case .offset(let offset) = page.position, offset > 0 else { return nil }
         return .offset(max(0, offset - (page.largestPage > 0 ? page.largestPage : limit)))
     }
 
-    /// Returns the offset that many items further.
-    public func start(_ start: PageStart, movedBy count: Int, pageSize: Int) -> PageStart? {
+    func start(_ start: PageStart, movedBy count: Int, pageSize: Int) -> PageStart? {
         guard case .offset(let offset) = start.position else { return start }
         return PageStart(.offset(max(0, offset.addingClamped(count))))
     }
@@ -62,15 +54,19 @@ public struct OffsetStrategy: PageStrategy {
     }
 }
 
-extension PageStrategy where Self == OffsetStrategy {
+extension PageStrategy where Self == StandardPageStrategy {
     /// Pages by the number of items before them: `offset=40&limit=20`.
+    ///
+    /// The next offset counts the received items, whatever the limit was. The list ends as one by page number does, with `limit`
+    /// as its size; `totalIsExact` avoids the request after its last page.
     ///
     /// - Parameters:
     ///   - offsetKey: The name of the parameter for the offset.
     ///   - limitKey: The name of the parameter for the limit.
     ///   - limit: The number of items to request per page; at least 1.
     ///   - startOffset: The offset at which the list starts.
-    ///   - totalIsExact: Whether the list ends as soon as the server's total is reached.
+    ///   - totalIsExact: Whether the list ends as soon as the server's total is reached. If the total is too small, items are
+    ///     missing.
     /// - Returns: The strategy.
     public static func offset(
         offsetKey: String = "offset",
@@ -80,11 +76,13 @@ extension PageStrategy where Self == OffsetStrategy {
         totalIsExact: Bool = false
     ) -> Self {
         Self(
-            offsetKey: offsetKey,
-            limitKey: limitKey,
-            limit: limit,
-            startOffset: startOffset,
-            totalIsExact: totalIsExact
+            OffsetStrategy(
+                offsetKey: offsetKey,
+                limitKey: limitKey,
+                limit: limit,
+                startOffset: startOffset,
+                totalIsExact: totalIsExact
+            )
         )
     }
 

@@ -1,50 +1,42 @@
-/// Pages by number and size: `page=1&pageSize=20`.
-///
-/// The list ends with an empty page, with a 404 for a page that the total does not require, or with a page that is shorter than
-/// both `size` and an earlier page; if the server sends a total, a short page ends the list only after the total has been
-/// reached. The requested size alone decides nothing, because a server may cap, ignore or round it. If the last page is as long
-/// as the others, or is the only page, the list therefore requests one more page; `totalIsExact` avoids that request.
-public struct PageNumberStrategy: PageStrategy {
-    package var first = 1
-    package var pageKey = "page"
-    package var sizeKey = "pageSize"
-    package var size = 20
+struct PageNumberStrategy: PageStrategy {
+    var first = 1
+    var pageKey = "page"
+    var sizeKey = "pageSize"
+    var size = 20
     /// `nil` is `first`.
-    package var startNumber: Int?
+    var startNumber: Int?
     /// If the total is too small, items are missing.
-    package var totalIsExact = false
+    var totalIsExact = false
 
-    /// The page at which the list starts.
-    public var start: PagePosition { .number(startNumber ?? first) }
+    var start: PagePosition { .number(startNumber ?? first) }
 
-    /// Returns the number and the size.
-    public func params(at position: PagePosition) throws(PageStrategyError) -> APIParams {
+    func params(at position: PagePosition) throws(PageStrategyError) -> APIParams {
         guard size > 0 else { throw PageStrategyError("a page of \(size) items cannot be requested") }
         guard case .number(let number) = position else { throw PageStrategyError("no page number: \(position)") }
         return [pageKey: number, sizeKey: size]
     }
 
     /// Returns the next number, unless the page is the last.
-    public func position(after page: PageInfo) -> PagePosition? {
+    func position(after page: PageInfo) -> PagePosition? {
         guard case .number(let number) = page.position, page.itemCount > 0, number < .max else { return nil }
         return detector(for: page, number: number).isEnd(totalIsExact: totalIsExact) ? nil : .number(number + 1)
     }
 
     /// Returns `.more` if more than one item of the total is missing, `.end` if the total is reached or the first page is
     /// shorter than `size`, and `.unknown` otherwise.
-    public func expectation(after page: PageInfo) -> PageExpectation {
+    func expectation(after page: PageInfo) -> PageExpectation {
         guard case .number(let number) = page.position else { return .more }
         return detector(for: page, number: number).expectation
     }
 
     /// Returns the number before, down to `first`.
-    public func position(before page: PageInfo) -> PagePosition? {
+    func position(before page: PageInfo) -> PagePosition? {
         guard case .number(let number) = page.position, number > first else { return nil }
         return .number(number - 1)
     }
 
     /// Returns the start that many items further, at the page of the given size that contains it.
-    public func start(_ start: PageStart, movedBy count: Int, pageSize: Int) -> PageStart? {
+    func start(_ start: PageStart, movedBy count: Int, pageSize: Int) -> PageStart? {
         guard case .number(let number) = start.position, pageSize > 0 else { return start }
         let (items, isTooFar) = start.precedingItems.addingReportingOverflow(count)
         let (quotient, rest) = items.quotientAndRemainder(dividingBy: pageSize)
@@ -65,8 +57,13 @@ public struct PageNumberStrategy: PageStrategy {
     }
 }
 
-extension PageStrategy where Self == PageNumberStrategy {
+extension PageStrategy where Self == StandardPageStrategy {
     /// Pages by number and size: `page=1&pageSize=20`.
+    ///
+    /// The list ends with an empty page, with a 404 for a page that the total does not require, or with a page that is shorter
+    /// than both `size` and an earlier page; if the server sends a total, a short page ends the list only after the total has
+    /// been reached. The requested size alone decides nothing, because a server may cap, ignore or round it. If the last page is
+    /// as long as the others, or is the only page, the list therefore requests one more page; `totalIsExact` avoids that request.
     ///
     /// - Parameters:
     ///   - first: The number of the first page.
@@ -74,7 +71,8 @@ extension PageStrategy where Self == PageNumberStrategy {
     ///   - sizeKey: The name of the parameter for the size.
     ///   - size: The number of items to request per page; at least 1.
     ///   - startNumber: The number of the page at which the list starts; `nil` is `first`.
-    ///   - totalIsExact: Whether the list ends as soon as the server's total is reached.
+    ///   - totalIsExact: Whether the list ends as soon as the server's total is reached. If the total is too small, items are
+    ///     missing.
     /// - Returns: The strategy.
     public static func pageNumber(
         first: Int = 1,
@@ -85,12 +83,14 @@ extension PageStrategy where Self == PageNumberStrategy {
         totalIsExact: Bool = false
     ) -> Self {
         Self(
-            first: first,
-            pageKey: pageKey,
-            sizeKey: sizeKey,
-            size: size,
-            startNumber: startNumber,
-            totalIsExact: totalIsExact
+            PageNumberStrategy(
+                first: first,
+                pageKey: pageKey,
+                sizeKey: sizeKey,
+                size: size,
+                startNumber: startNumber,
+                totalIsExact: totalIsExact
+            )
         )
     }
 

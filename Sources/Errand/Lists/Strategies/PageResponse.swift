@@ -11,7 +11,7 @@ public protocol PageResponse: Decodable {
     var totalItems: Int? { get }
     /// The number of pages in the whole list; `nil`, the default, if the page does not contain it.
     var totalPages: Int? { get }
-    /// The cursor of the next page, for ``CursorStrategy``; `nil`, the default, if the page does not contain it.
+    /// The cursor of the next page, for `.cursor(…)`; `nil`, the default, if the page does not contain it.
     var nextCursor: String? { get }
     /// The cursor of the previous page; `nil`, the default, if the page does not contain it.
     var previousCursor: String? { get }

@@ -2,9 +2,9 @@ public import Foundation
 
 /// The way in which a list requests its pages and detects its end.
 ///
-/// The library's strategies are `.pageNumber(size: 50)`, `.offset(limit: 50)`, `.cursor(…)` and `.link`, as
-/// ``PageNumberStrategy``, ``OffsetStrategy``, ``CursorStrategy`` and ``LinkStrategy``. An app may define others. A strategy has
-/// no state: it keeps nothing from one page to the next. All members are called on the main actor.
+/// The library's strategies are `.pageNumber(size: 50)`, `.offset(limit: 50)`, `.cursor(…)` and `.link`; see
+/// ``StandardPageStrategy``. An app may define others. A strategy has no state: it keeps nothing from one page to the next. All
+/// members are called on the main actor.
 public protocol PageStrategy: Sendable {
     /// The position of the page at which the list starts.
     var start: PagePosition { get }

@@ -6,12 +6,7 @@
 ///
 /// See ``Adapters`` for the subjects, and for when each is adapted.
 public struct Adapter<Subject>: Sendable {
-    /// A function that changes the subject; called on any thread, for each attempt.
-    ///
-    /// Throw an ``APIError`` to fail the attempt as if the exchange had failed with that error, or ``AdapterRetry`` to have the
-    /// load sent again. Any other error becomes the underlying error of an `APIError`: of `invalidRequest` for parameters and
-    /// requests, of `decoding` for responses and data, and of the failure's own type for failures.
-    public typealias Change = @Sendable (inout Subject, AdapterContext) async throws -> Void
+    package typealias Change = @Sendable (inout Subject, AdapterContext) async throws -> Void
 
     /// The name of the adapter in the reason of an error; must not contain secrets.
     public let name: String
@@ -23,8 +18,14 @@ public struct Adapter<Subject>: Sendable {
     ///
     /// - Parameters:
     ///   - name: The name of the adapter in the reason of an error; must not contain secrets.
-    ///   - adapt: Changes the subject.
-    public init(_ name: String = "an adapter", _ adapt: @escaping Change) {
+    ///   - adapt: Changes the subject; called on any thread, for each attempt. Throw an ``APIError`` to fail the attempt as if the
+    ///     exchange had failed with that error, or ``AdapterRetry`` to have the load sent again. Any other error becomes the
+    ///     underlying error of an `APIError`: of `invalidRequest` for parameters and requests, of `decoding` for responses and
+    ///     data, and of the failure's own type for failures.
+    public init(
+        _ name: String = "an adapter",
+        _ adapt: @escaping @Sendable (inout Subject, AdapterContext) async throws -> Void
+    ) {
         (self.name, self.adapt, owner) = (name, adapt, nil)
     }
 

@@ -14,7 +14,7 @@ public struct AdapterContext: Sendable {
     ///
     /// It increases with each logout, each change of the account and each sign-in, and when a relogin ends, except when an early
     /// renewal fails.
-    public let loginGeneration: Int
+    package let loginGeneration: Int
     /// The environment of the service in which the load has begun.
     public let environment: APIEnvironment
     /// The clock of the proxy.

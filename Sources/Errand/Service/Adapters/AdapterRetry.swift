@@ -6,7 +6,7 @@
 /// or data. From an adapter of failures, it is then ignored.
 public struct AdapterRetry: Error, Sendable {
     /// How long to wait before the load is sent again.
-    public let delay: Duration
+    package let delay: Duration
 
     /// Returns the error that has the load sent again after a delay; without delay by default.
     public static func again(after delay: Duration = .zero) -> AdapterRetry { AdapterRetry(delay: delay) }

@@ -9,7 +9,7 @@ public import Foundation
 /// ``APIService/timeout`` does not run.
 ///
 /// No adapters are called for ``APIProxy/send(_:progress:)``. For a link from the server to another origin
-/// (``LinkStrategy/allowedOrigins``), neither ``params`` nor ``request`` adapters are called.
+/// (``PageStrategy/allowedOrigins``), neither ``params`` nor ``request`` adapters are called.
 public struct Adapters: Sendable {
     /// Change the merged parameters before they are encoded: ``APIService/commonParams``, those of the load, and those that a
     /// list adds for a page; `nil` if there are none.
