@@ -66,7 +66,11 @@ struct StoredResponse: Sendable {
 
     /// Returns the lines that ask whether it is still valid; `nil` without a validator (RFC 9111 section 4.3.1).
     var conditions: HTTPHeaders? {
-        let lines: HTTPHeaders = ["If-None-Match": headers["ETag"], "If-Modified-Since": headers["Last-Modified"]]
+        let (tag, modified) = (headers["ETag"], headers["Last-Modified"])
+        let lines: HTTPHeaders = [
+            "If-None-Match": tag?.isPrintableASCII == true ? tag : nil,
+            "If-Modified-Since": modified?.isPrintableASCII == true ? modified : nil,
+        ]
         return lines.isEmpty ? nil : lines
     }
 

@@ -77,7 +77,7 @@ extension APIParams: RedactedDescription {
     public var description: String {
         let texts = layers.flatMap { layer in
             switch layer {
-            case .values(let values): values.keys.sorted()
+            case .values(let values): values.keys.sorted().map { Redactor.shared.name($0) }
             case .object(let object): ["\(type(of: object))"]
             }
         }

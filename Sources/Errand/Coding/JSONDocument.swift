@@ -12,8 +12,9 @@ final class JSONDocument: @unchecked Sendable {
     private let decoder: any Decoder
     private let text: Data
     private let convertsNames: Bool
-    /// Of one attempt, also if that has failed.
-    private let root = Lock<Result<JSONValue, any Error>?>(nil)
+    /// Of one attempt: `nil` in it for a text with a fault that `JSONDecoder` finds only where it decodes that part, such as half
+    /// a surrogate pair.
+    private let root = Lock<JSONValue??>(nil)
 
     private init(_ text: Data, convertsNames: Bool, decoder: any Decoder) {
         (self.text, self.convertsNames, self.decoder) = (text, convertsNames, decoder)
@@ -31,10 +32,11 @@ final class JSONDocument: @unchecked Sendable {
         }
     }
 
-    /// Returns `nil` if `decoder` decodes another text, which may happen during the decoding of this one.
-    static func value(for decoder: any Decoder) throws -> JSONValue? {
+    /// Returns `nil` if the value is to be decoded by `decoder` itself: it may decode another text during the decoding of this
+    /// one, or this one may have a fault elsewhere.
+    static func value(for decoder: any Decoder) -> JSONValue? {
         guard let document = current, document.decoder as AnyObject === decoder as AnyObject else { return nil }
-        return try document.value(at: decoder.codingPath)
+        return document.value(at: decoder.codingPath)
     }
 }
 
@@ -56,8 +58,8 @@ extension JSONDocument {
         }
     }
 
-    private func value(at path: [any CodingKey]) throws -> JSONValue? {
-        var value = try parsed()
+    private func value(at path: [any CodingKey]) -> JSONValue? {
+        guard var value = parsed() else { return nil }
         for key in path {
             guard let next = child(of: value, for: key) else { return nil }
             value = next
@@ -65,11 +67,11 @@ extension JSONDocument {
         return value
     }
 
-    private func parsed() throws -> JSONValue {
-        if let known = root.withLock(\.self) { return try known.get() }
-        let value = Result { try JSONValue(json: text) }
-        root.withLock { $0 = value }
-        return try value.get()
+    private func parsed() -> JSONValue? {
+        if let known = root.withLock(\.self) { return known }
+        let value = try? JSONValue(json: text)
+        root.withLock { $0 = .some(value) }
+        return value
     }
 
     private func child(of value: JSONValue, for key: any CodingKey) -> JSONValue? {

@@ -3,17 +3,23 @@ import Foundation
 /// Parses a JSON text to a ``JSONValue`` in one pass, in time that grows with the length of the text alone.
 ///
 /// The open containers are in an array, so that depth needs no stack space. Accepts what `JSONDecoder` accepts: RFC 8259 in
-/// UTF-8, with or without a byte order mark, and a comma after the last element.
+/// UTF-8, with or without a byte order mark, and a comma after the last element. `JSONDecoder` also accepts a text with half a
+/// surrogate pair or a number out of range in a part that nothing decodes.
 struct JSONReader {
     private var scanner: JSONScanner
     private var open: [Container] = []
+    private let repairsValues: Bool
 
-    private init(_ scanner: JSONScanner) { self.scanner = scanner }
+    private init(_ scanner: JSONScanner, repairsValues: Bool) {
+        (self.scanner, self.repairsValues) = (scanner, repairsValues)
+    }
 
     /// An error has a position and no part of the text.
-    static func value(of text: Data) throws -> JSONValue {
+    ///
+    /// With `repairsValues`, characters that are none are U+FFFD, and a number out of range is `null`.
+    static func value(of text: Data, repairsValues: Bool = false) throws -> JSONValue {
         try text.withUnsafeBytes { bytes in
-            var reader = JSONReader(JSONScanner(bytes))
+            var reader = JSONReader(JSONScanner(bytes), repairsValues: repairsValues)
             return try reader.text()
         }
     }
@@ -87,7 +93,8 @@ struct JSONReader {
     private mutating func number() throws -> JSONValue {
         guard let range = scanner.number() else { throw scanner.malformed() }
         guard let value = JSONNumber(UnsafeBufferPointer(rebasing: scanner.bytes[range])).value else {
-            throw scanner.malformed("a number is out of range")
+            guard repairsValues else { throw scanner.malformed("a number is out of range") }
+            return .null
         }
         return value
     }
@@ -122,10 +129,9 @@ extension JSONReader {
     }
 
     private func validated(_ text: UnsafeBufferPointer<UInt8>) throws -> String {
-        guard let text = String(validating: text, as: UTF8.self) else {
-            throw scanner.malformed("a string is not UTF-8")
-        }
-        return text
+        if let text = String(validating: text, as: UTF8.self) { return text }
+        guard repairsValues else { throw scanner.malformed("a string is not UTF-8") }
+        return String(decoding: text, as: UTF8.self)
     }
 
     private func unescaped(_ text: Slice<UnsafeBufferPointer<UInt8>>) throws -> [UInt8] {
@@ -149,14 +155,18 @@ extension JSONReader {
     /// Parses the digits of `\u`, and of the low surrogate after a high one.
     private func scalar(_ rest: inout Slice<UnsafeBufferPointer<UInt8>>) throws -> Unicode.Scalar {
         var value = codeUnit(&rest)
+        var following = rest
         if UTF16.isLeadSurrogate(UInt16(value)), rest.starts(with: #"\u"#.utf8) {
-            rest.removeFirst(2)
-            let low = codeUnit(&rest)
-            guard UTF16.isTrailSurrogate(UInt16(low)) else { throw scanner.malformed("a surrogate is alone") }
-            value = 0x10000 + (value - 0xD800) << 10 + (low - 0xDC00)
+            following.removeFirst(2)
+            let low = codeUnit(&following)
+            if UTF16.isTrailSurrogate(UInt16(low)) {
+                value = 0x10000 + (value - 0xD800) << 10 + (low - 0xDC00)
+                rest = following
+            }
         }
-        guard let scalar = Unicode.Scalar(value) else { throw scanner.malformed("a surrogate is alone") }
-        return scalar
+        if let scalar = Unicode.Scalar(value) { return scalar }
+        guard repairsValues else { throw scanner.malformed("a surrogate is alone") }
+        return "\u{FFFD}"
     }
 
     private func codeUnit(_ rest: inout Slice<UnsafeBufferPointer<UInt8>>) -> UInt32 {

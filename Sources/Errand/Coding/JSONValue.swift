@@ -63,6 +63,11 @@ extension JSONValue {
     public init(json: Data) throws {
         self = try JSONReader.value(of: json)
     }
+
+    /// Reads also a text with damaged strings or numbers: what is damaged in one member must not hide the others.
+    init(damaged json: Data) throws {
+        self = try JSONReader.value(of: json, repairsValues: true)
+    }
 }
 
 extension JSONValue: Decodable {
@@ -76,7 +81,7 @@ extension JSONValue: Decodable {
             self = tree.value
             return
         }
-        if let value = try JSONDocument.value(for: decoder) {
+        if let value = JSONDocument.value(for: decoder) {
             self = value
             return
         }

@@ -101,6 +101,6 @@ public struct MultipartForm: Sendable {
 extension MultipartForm: RedactedDescription {
     /// The names, sizes and files of the parts, without their contents.
     public var description: String {
-        "MultipartForm(\(parts.map { "\($0.name): \($0.content)" }.joined(separator: ", ")))"
+        "MultipartForm(\(parts.map { "\(Redactor.shared.name($0.name)): \($0.content)" }.joined(separator: ", ")))"
     }
 }

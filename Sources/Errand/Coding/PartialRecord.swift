@@ -123,9 +123,12 @@ extension HTTPHeaders {
     fileprivate var hasContentCoding: Bool { BodyFraming(self).hasContentCoding }
 
     /// A date is strong if the file was not changed in the second in which it was sent (RFC 9110 section 8.8.2.2).
+    ///
+    /// Other bytes than printable ones cannot be sent back as they were received.
     fileprivate var strongValidator: String? {
-        if let tag = self["ETag"] { return tag.hasPrefix("\"") && tag.hasSuffix("\"") && tag.count > 1 ? tag : nil }
-        guard let text = self["Last-Modified"], let modified = CookieDate.parse(text.utf8),
+        guard let text = self["ETag"] ?? self["Last-Modified"], text.isPrintableASCII else { return nil }
+        if self["ETag"] != nil { return text.hasPrefix("\"") && text.hasSuffix("\"") && text.count > 1 ? text : nil }
+        guard let modified = CookieDate.parse(text.utf8),
             let sent = self["Date"].flatMap({ CookieDate.parse($0.utf8) }), sent.timeIntervalSince(modified) >= 1
         else { return nil }
         return text

@@ -7,9 +7,11 @@ package final class SentParams: Sendable {
         package let name: String
         package let value: String
         package let isNull: Bool
+        /// The name of the parameter, of which `name` may be a member: `filter` of `filter[color]`.
+        package let parameter: String
 
-        package init(_ name: String, _ value: String, isNull: Bool = false) {
-            (self.name, self.value, self.isNull) = (name, value, isNull)
+        package init(_ name: String, _ value: String, isNull: Bool = false, of parameter: String? = nil) {
+            (self.name, self.value, self.isNull, self.parameter) = (name, value, isNull, parameter ?? name)
         }
     }
 
@@ -26,6 +28,7 @@ package final class SentParams: Sendable {
     }
 
     package var params: APIParams? { draft.params }
+    package var pathNames: Set<String> { PathTemplate(draft.path).names }
 
     /// Whether the query is that of a URL of the server or of the app, without parameters of the load.
     package var hasNoQueryParams: Bool {
@@ -43,7 +46,7 @@ package final class SentParams: Sendable {
     /// everything else as its JSON text.
     package func fields(of params: APIParams?) throws(APIError) -> [Field] {
         guard let params else { return [] }
-        let names = PathTemplate(draft.path).names
+        let names = pathNames
         let (queryNames, isForm) = (placement.queryNames, writesPairs)
         guard case .object(let members) = encoding.apply(to: try params.tree(with: encoder)) else {
             throw APIError(.invalidRequest, reason: "parameters without names cannot be signed")
@@ -51,7 +54,9 @@ package final class SentParams: Sendable {
         var fields: [Field] = []
         for (name, value) in members.sorted(by: { $0.key < $1.key }) where !names.contains(name) {
             if isForm || queryNames?.contains(name) != false {
-                fields += try FormEncoding.pairs(of: .object([name: value]), encoding).map { Field($0.name, $0.value) }
+                fields += try FormEncoding.pairs(of: .object([name: value]), encoding).map {
+                    Field($0.name, $0.value, of: name)
+                }
             } else {
                 fields.append(Field(name, try text(of: value, name: name), isNull: value == .null))
             }
@@ -71,7 +76,7 @@ package final class SentParams: Sendable {
         case .string(let text): return text
         case .array, .object:
             guard encoder.encodesNestedValuesEqually else {
-                let reason = "the encoder must have .sortedKeys and not .prettyPrinted to sign the parameter \(name)"
+                let reason = "the encoder must have .sortedKeys and not .prettyPrinted to sign the parameter \(Redactor.shared.name(name))"
                 throw APIError(.invalidRequest, reason: reason)
             }
         case .null, .bool, .int, .double, .decimal: break
@@ -79,7 +84,8 @@ package final class SentParams: Sendable {
         do {
             return String(decoding: try encoder.encode(value), as: UTF8.self)
         } catch {
-            throw APIError(.invalidRequest, reason: "the parameter \(name) cannot be encoded", underlying: error)
+            let reason = "the parameter \(Redactor.shared.name(name)) cannot be encoded"
+            throw APIError(.invalidRequest, reason: reason, underlying: error)
         }
     }
 }

@@ -80,6 +80,10 @@ extension TreeScalar where Self: FixedWidthInteger {
     init?(tree: JSONValue) {
         switch tree {
         case .int(let number): self.init(exactly: number)
+        // From there on, the text has other digits than the binary number.
+        case .double(let number) where number.magnitude >= 0x1p53:
+            guard let text = Decimal(string: "\(number)").map({ "\($0)" }) else { return nil }
+            self.init(text)
         case .double(let number): self.init(exactly: number)
         case .decimal(let number): self.init("\(number)")
         case .null, .bool, .string, .array, .object: return nil

@@ -39,9 +39,10 @@ final class ExchangeTrace: Sendable {
         current.store(number, ordering: .releasing)
         phase.store(Phase.made.rawValue, ordering: .releasing)
         let loads = loads()
-        guard !loads.isEmpty else { return request }
+        guard isShared || !loads.isEmpty else { return request }
         for load in loads { load.emit(.requestMade(request), exchange: number) }
-        guard loads.contains(where: { $0.observes(.everything) }) else { return request }
+        // A load that joins later may observe what the others do not.
+        guard isShared || loads.contains(where: { $0.observes(.everything) }) else { return request }
         // Not in the event: what keeps that would keep the monitors.
         var observed = request
         let former = request.observer

@@ -146,9 +146,4 @@ extension StringProtocol {
             text += scalar.escaped(asASCII: true)
         }
     }
-
-    private var isPrintableASCII: Bool {
-        let isPrintable = { (bytes: UnsafeBufferPointer<UInt8>) in bytes.allSatisfy { (0x20..<0x7F).contains($0) } }
-        return utf8.withContiguousStorageIfAvailable(isPrintable) ?? false
-    }
 }

@@ -83,9 +83,10 @@ struct CacheLookup {
         if !isOutdated { invalidationCount = folder.invalidationCount }
     }
 
-    /// Whether another load has changed what is stored under a key since the lookup: the response may be older.
+    /// Whether another load has changed what is stored under a key since the lookup: the response may be older. No change
+    /// invalidates what is stored by a rule.
     private func isInvalidated(_ key: CacheKey) -> Bool {
-        folder?.isInvalidated(key, after: invalidationCount) == true
+        !isRule && folder?.isInvalidated(key, after: invalidationCount) == true
     }
 
     /// Stores what a 304 has confirmed.

@@ -13,7 +13,8 @@ final class Exchange {
     /// `nil` also when the exchange has ended for the monitors.
     private var trace: ExchangeTrace?
     private let start: Duration
-    private let resumes: Bool
+    /// What a partial file is one of; `nil` if the body is no such file.
+    private let resumed: URL?
     private let bodyCheck: BodyCheck?
     private var current: HTTPRequest
     private var redirects: [URL] = []
@@ -33,10 +34,10 @@ final class Exchange {
         cookies: CookieJar?,
         proxy: APIProxy,
         trace: ExchangeTrace?,
-        resumes: Bool = false,
+        resuming resumed: URL? = nil,
         bodyCheck: BodyCheck? = nil
     ) {
-        (self.resumes, self.bodyCheck) = (resumes, bodyCheck)
+        (self.resumed, self.bodyCheck) = (resumed, bodyCheck)
         first = request
         current = request
         self.id = id
@@ -63,7 +64,7 @@ final class Exchange {
                 let response = try await response(progress)
                 return isStreamed ? response : try await passOn(response)
             case .file, .folder:
-                if resumes { return try await resumedResponse(accepting: statuses, progress) }
+                if let resumed { return try await resumedResponse(of: resumed, accepting: statuses, progress) }
                 let file = try stage()
                 let response = try await response(progress)
                 file.place.setName(from: response.headers, url: response.url)
@@ -206,10 +207,11 @@ final class Exchange {
 
     /// Sends what the server has to send again with another attempt of the load, without the file.
     @inline(never) private func resumedResponse(
+        of resource: URL,
         accepting statuses: Set<Int>,
         _ progress: TransferProgress.Handler?
     ) async throws(TransportError) -> APIResponse {
-        let file = try PartialFile(for: first.destination, of: first.url)
+        let file = try PartialFile(for: first.destination, of: resource)
         guard let id, proxy.loads.setFile(file, of: id) else {
             throw TransportError(.cancelled, "cancelled before it was sent")
         }

@@ -12,6 +12,8 @@ final class LoadAttempt<Value: Sendable> {
     var queueTime: Duration?
     /// Of the last request; boxed, because most loads have no adapters.
     private var context: Boxed<AdapterContext>?
+    /// That of the last request before its adapters, which a signature changes with each attempt; only for a resumable download.
+    private var plainURL: URL?
 
     init(_ call: Call<Value>, in proxy: APIProxy, number: Int = 0) {
         (self.call, self.proxy, self.number) = (call, proxy, number)
@@ -53,6 +55,7 @@ final class LoadAttempt<Value: Sendable> {
             await RequestBuilder(call.draft, for: call.service).adaptedRequest(with: common, context)
         )
         context.request = request
+        if call.draft.resumesDownload { plainURL = try plainRequest(with: common).url }
         self.context = Boxed(wrappedValue: context)
         return request
     }
@@ -71,7 +74,7 @@ final class LoadAttempt<Value: Sendable> {
             cookies: call.cookies,
             proxy: proxy,
             trace: trace,
-            resumes: call.draft.resumesDownload,
+            resuming: call.draft.resumesDownload ? plainURL ?? request.url : nil,
             // Adapters may open what is sealed.
             bodyCheck: call.service.adapters.adaptsResponses ? nil : call.serializer.bodyCheck
         )
@@ -132,7 +135,7 @@ final class LoadAttempt<Value: Sendable> {
         // An error with a complete response is one of what it contains.
         // After a cancel, the owner of the ending discards it: the load may have another one since.
         if !Task.isCancelled { proxy.loads.discardFile(of: call.id, isRefused: error.refusesFile) }
-        return label(error).withoutFile
+        return label(number > 1 ? error.afterSending : error).withoutFile
     }
 
     private func label(_ error: APIError) -> APIError {
@@ -148,5 +151,13 @@ final class LoadAttempt<Value: Sendable> {
 
     private func makeContext(in generation: Int) -> Boxed<AdapterContext> {
         Boxed(wrappedValue: call.adapterContext(attempt: number, in: generation, clock: proxy.clock))
+    }
+}
+
+extension APIError {
+    /// A file of the body may have disappeared since the first try.
+    fileprivate var afterSending: APIError {
+        guard type == .invalidRequest, (underlying as? TransportError)?.underlying is SystemError else { return self }
+        return APIError(.storage, reason: reason, underlying: underlying)
     }
 }

@@ -42,11 +42,13 @@ final class LoadRunner<Value: Sendable> {
         defer { turn.leave() }
         // The service's closures are not called for a load that was cancelled before its turn.
         guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
-        call.service.retryBudget.countRequest(at: proxy.clock.uptime)
+        // Some systems report the status only after it has been read.
+        if call.retryPolicy.waitsForConnectivity { _ = proxy.reachability.status }
         attempt.begin()
         // Until it queues: it has its turn where it is sent, which headers and a relogin may delay.
         if call.isCoalescing, let deadline = call.deadline { proxy.startTimer(of: call.id, for: deadline) }
         if let use = call.options.cache, let stored = try await storedValue(use) { return stored }
+        call.service.retryBudget.countRequest(at: proxy.clock.uptime)
         while true {
             var sent: SentLogin?
             do throws(APIError) {
@@ -68,8 +70,7 @@ final class LoadRunner<Value: Sendable> {
                 if error.response != nil { cache?.bypass(isUseless: false) }
                 if call.options.stream != nil, try await reconnects(after: error, in: sent) { continue }
                 let failure = attempt.failure(error)
-                try await recovery.recover(from: failure, in: sent, turn.slot, attempt.failureContext(sent))
-                attempt.begin()
+                try await recover(from: failure, in: sent)
             }
         }
     }
@@ -220,6 +221,16 @@ final class LoadRunner<Value: Sendable> {
     }
 
     // MARK: Streams
+
+    /// Also a stream that has lost its connection to the login server connects again.
+    @inline(never) private func recover(from failure: APIError, in login: SentLogin?) async throws(APIError) {
+        do throws(APIError) {
+            try await recovery.recover(from: failure, in: login, turn.slot, attempt.failureContext(login))
+            attempt.begin()
+        } catch {
+            guard call.options.stream != nil, try await reconnects(after: error, in: login) else { throw error }
+        }
+    }
 
     private func streamedExchange(
         _ request: HTTPRequest,

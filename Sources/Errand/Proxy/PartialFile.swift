@@ -16,6 +16,8 @@ final class PartialFile: LoadFile {
         /// Where the next bytes go, and where those of the response begin.
         var (offset, start): (Int64, Int64) = (0, 0)
         var isContinuing = false
+        /// Whether the response has a body for the file, and not one that is stored in memory.
+        var takesBody = false
         var mustStartAgain = false
         var synced: Int64 = 0
         var isSyncing = false
@@ -37,10 +39,10 @@ final class PartialFile: LoadFile {
     /// Whether the response, once there is one, can be continued.
     private let isResumable = Atomic(true)
 
-    /// Makes nothing; `request` is the URL that is requested first.
-    init(for destination: HTTPRequest.Destination, of request: URL) throws(TransportError) {
+    /// Makes nothing; the part is one of `resource`.
+    init(for destination: HTTPRequest.Destination, of resource: URL) throws(TransportError) {
         place = try FilePlace(destination)
-        key = PartialRecord.key(of: request)
+        key = PartialRecord.key(of: resource)
         names = PartialNames(of: place.target, stem: place.isInFolder ? key : nil)
         location = FileLocation(names.file, target: place.target)
     }
@@ -174,6 +176,7 @@ extension PartialFile: HTTPBodyReceiver {
                 return false
             }
             (state.record.length, state.end, state.start) = (part.length, part.end, state.offset)
+            state.takesBody = true
             // As one of this start of the machine, in which what follows is kept as well.
             try? state.record.write(names, synced: state.record.synced, synchronizes: false)
             return true
@@ -194,6 +197,7 @@ extension PartialFile: HTTPBodyReceiver {
                     queue.async { withExtendedLifetime(former) {} }
                 }
                 (state.record, state.offset, state.start, state.synced, state.end) = (record, 0, 0, 0, nil)
+                state.takesBody = true
                 // Before the bytes, which are of no use without.
                 if record.isResumable { try record.write(names, synced: 0, synchronizes: false) }
             }
@@ -288,12 +292,13 @@ extension PartialFile: HTTPBodyReceiver {
         }
     }
 
-    /// Counts from the beginning of the whole body.
+    /// Counts from the beginning of the whole body; what is not of the file does not count.
     func progress(_ report: TransferProgress.Handler?) -> TransferProgress.Handler? {
         guard let report else { return nil }
         return { [self] progress in
             guard case .download = progress.direction else { return report(progress) }
-            let (start, length) = state.withLock { ($0.start, $0.record.length) }
+            let (takesBody, start, length) = state.withLock { ($0.takesBody, $0.start, $0.record.length) }
+            guard takesBody else { return }
             let total = length ?? progress.totalBytes.map { $0 + start }
             report(TransferProgress(.download, completedBytes: progress.completedBytes + start, totalBytes: total))
         }

@@ -2,7 +2,8 @@ extension APIManager {
     /// Returns the request that a load would send now, without sending it; for a cURL command, a test, or a log.
     ///
     /// The request contains everything that ``loadData(params:indicator:message:)`` would send: merged and adapted parameters,
-    /// headers, body, signature and cookies. For a list, it is the request for the first page.
+    /// headers, body, signature and cookies, but neither the conditions of a stored response nor the range of a download that
+    /// continues. For a list, it is the request for the first page.
     ///
     /// Calls the param source, the hooks, the interceptor and the validator, then the closures of the service and the adapters,
     /// as a load does before it is sent. Adapters may exchange a key. Neither the delegate nor a monitor is notified,

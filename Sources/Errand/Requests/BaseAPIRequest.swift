@@ -191,8 +191,7 @@ extension BaseAPIRequest {
     ///
     /// The delegate is notified after this has returned.
     public func cancelRequest(_ id: RequestID) {
-        guard loads.contains(id) else { return }
-        removeLoad(id)
+        guard removeLoad(id) else { return }
         cancelledCount += 1
         proxy.cancelRequest(id)
     }
@@ -231,13 +230,14 @@ extension BaseAPIRequest {
     @discardableResult
     public func loadAgain() -> RequestID? { (self as? any APIManager)?.beginAgain() }
 
-    /// Finds the oldest load, which it usually is, at once; returns whether the load was not cancelled before.
-    @discardableResult func removeLoad(_ id: RequestID) -> Bool {
-        guard let index = loads.firstIndex(of: id) else { return false }
-        let isNewest = loads.last == id
-        loads.remove(at: index)
-        // Not before: its observers may cancel loads.
-        if isNewest, activity != nil { activity = nil }
+    /// Returns whether the load was not cancelled before.
+    func removeLoad(_ id: RequestID) -> Bool {
+        guard loads.contains(id) else { return false }
+        // Found again in the change: observers of the loads, who may cancel and begin some, are called just before it.
+        guard let isNewest = loads.removeLoad(id) else { return false }
+        guard isNewest else { return true }
+        if activity != nil { activity = nil }
+        if progress != nil, !loads.isEmpty { progress = nil }
         return true
     }
 }
@@ -253,4 +253,14 @@ extension BaseAPIRequest: Hashable {
 extension BaseAPIRequest: CustomReflectable {
     /// An empty mirror, because a request holds responses and its service; `dump` prints its class alone.
     public nonisolated var customMirror: Mirror { Mirror(withoutChildren: self) }
+}
+
+extension [RequestID] {
+    /// Returns whether the load was the newest one; `nil` if it was not there.
+    fileprivate mutating func removeLoad(_ id: RequestID) -> Bool? {
+        // Usually the oldest one.
+        guard let index = firstIndex(of: id) else { return nil }
+        remove(at: index)
+        return index == endIndex
+    }
 }

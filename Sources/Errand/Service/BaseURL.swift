@@ -5,6 +5,7 @@ struct BaseURL: Sendable {
     let queueHost: String
     /// Before the query, without slashes at the end.
     private let prefix: String
+    private let endsWithSlash: Bool
     /// Precedes the query of a request.
     private let query: String
     fileprivate let hasHost: Bool
@@ -15,6 +16,7 @@ struct BaseURL: Sendable {
         var prefix = text[..<end]
         while prefix.utf8.last == UInt8(ascii: "/") { prefix.removeLast() }
         self.prefix = String(prefix)
+        endsWithSlash = prefix.endIndex < end
         query = String(Substring(text.utf8[end...].prefix { $0 != UInt8(ascii: "#") }.dropFirst()))
         hasHost = url.host != nil
         queueHost = url.queueHost
@@ -24,7 +26,9 @@ struct BaseURL: Sendable {
     func appending(path: String, query: String) -> URL? {
         var text = prefix
         text.reserveCapacity(prefix.utf8.count + path.utf8.count + self.query.utf8.count + query.utf8.count + 3)
-        if !path.isEmpty, path.utf8.first != UInt8(ascii: "/") { text += "/" }
+        // A path that is empty or only a query is that of the base.
+        let isBase = path.isEmpty || path.utf8.first == UInt8(ascii: "?")
+        if isBase ? endsWithSlash : path.utf8.first != UInt8(ascii: "/") { text += "/" }
         text += path
         var hasQuery = path.utf8.contains(UInt8(ascii: "?"))
         for part in [self.query, query] where !part.isEmpty {

@@ -77,7 +77,7 @@ extension FailureReader {
     /// array of objects with `detail` and `pointer`.
     public static let problemDetails = FailureReader { response in
         guard response.isProblem else { return nil }
-        let problem = try JSONValue(json: response.body)
+        let problem = try JSONValue(damaged: response.body)
         let code = problem["type"]?.string
         let failure = ServerFailure(
             code: code == "about:blank" ? nil : ServerCode(json: problem["type"]),
@@ -92,7 +92,7 @@ extension FailureReader {
     /// For the second format, the message has one line for each text: first those of `non_field_errors`, then those of the fields
     /// as `field: text`, sorted by the name of the field.
     public static let djangoREST = FailureReader { response in
-        let body = try JSONValue(json: response.body)
+        let body = try JSONValue(damaged: response.body)
         if let detail = body["detail"]?.string {
             return ServerFailure(code: ServerCode(json: body["code"]), message: detail)
         }
@@ -110,7 +110,7 @@ extension FailureReader {
     /// - Returns: A reader that finds a failure if the body has a value at one of the paths.
     public static func keys(code: String? = nil, message: String, readsSuccess: Bool = false) -> FailureReader {
         FailureReader(readsSuccess: readsSuccess) { response in
-            let body = try JSONValue(json: response.body)
+            let body = try JSONValue(damaged: response.body)
             let failure = ServerFailure(
                 code: code.flatMap { ServerCode(json: body.member(at: $0)) },
                 message: body.member(at: message)?.string

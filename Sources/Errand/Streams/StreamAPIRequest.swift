@@ -76,7 +76,7 @@ import Observation
         newElements = elements
         // An older load may still run.
         if elementsLoad.map({ $0 <= id }) != false {
-            kept = elementsLoad == id ? kept + elements : elements
+            if elementsLoad == id { kept += elements } else { kept = elements }
             elementsLoad = id
             if kept.count > maxElements { kept.removeFirst(kept.count - max(0, maxElements)) }
             observation.recordChange()

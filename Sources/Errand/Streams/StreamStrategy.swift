@@ -145,7 +145,8 @@ extension APIService {
         _ position: String
     ) throws(APIError) -> Value {
         do {
-            return try (customDecoder ?? decoder).decode(Value.self, from: data)
+            if let customDecoder { return try customDecoder.decode(Value.self, from: data) }
+            return try JSONDocument.decode(data, with: decoder) { try $0.singleValueContainer().decode(Value.self) }
         } catch {
             throw APIError(.decoding, reason: "\(position) is no \(Value.self)", underlying: error)
         }

@@ -34,6 +34,16 @@ extension UInt8 {
     }
 }
 
+extension StringProtocol {
+    var isPrintableASCII: Bool {
+        utf8.withContiguousStorageIfAvailable(\.isPrintableASCII) ?? Array(utf8).isPrintableASCII
+    }
+}
+
+extension Collection<UInt8> {
+    fileprivate var isPrintableASCII: Bool { allSatisfy { (0x20..<0x7F).contains($0) } }
+}
+
 extension Collection<UInt8> {
     /// Compares in memory: each load looks for a dozen names of header lines (`load`).
     func equalsIgnoringCase(_ other: some Collection<UInt8>) -> Bool {

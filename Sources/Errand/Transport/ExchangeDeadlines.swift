@@ -56,6 +56,9 @@ package struct ExchangeDeadlines {
         return TransportError(.timeout, reason)
     }
 
+    /// In nanoseconds; 0 while the timeout is paused.
+    func silence(at now: MonotonicClock.Instant) -> Int64 { isTimeoutPaused ? 0 : now - lastActivity }
+
     /// Called for each transferred byte.
     package mutating func restartTimeout(at now: MonotonicClock.Instant) {
         lastActivity = now

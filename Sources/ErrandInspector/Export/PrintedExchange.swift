@@ -34,7 +34,7 @@ struct PrintedExchange {
     var error: String? {
         switch recorded.state {
         case .open: "in flight"
-        case .cancelled: "cancelled"
+        case .cancelled: recorded.error?.text ?? "cancelled"
         case .unsent: recorded.error?.text ?? "cancelled before it was sent"
         case .responded, .cached, .failed, .redirected: recorded.error?.text
         }

@@ -92,7 +92,8 @@ struct ExchangeLog {
         let isLast = isOpen && !last.exchange.loads.contains { loads[$0]?.last === last }
         guard isLast || error != nil else { return }
         update(last) { exchange in
-            if let error, exchange.error == nil { exchange.add(error) }
+            // The exchange of a load that its deadline has ended was cancelled.
+            if let error, exchange.error.map({ $0.type == .cancelled }) != false { exchange.add(error) }
             if isLast { exchange.end(.cancelled, at: event.uptime) }
         }
     }

@@ -23,6 +23,9 @@ struct ParamSigner: Sendable {
         let secret = try await signing.secret()
         var fields = try sent.fields(of: params)
         var added: [String: APIParams.Value] = [:]
+        let pathNames = sent.pathNames
+        let places: [ParamSigning.Place?] = [signing.timestamp, signing.nonce, signing.signature]
+        for case let name? in places.map({ $0?.parameter }) where pathNames.contains(name) { throw Self.conflict(name) }
         if case .parameter(let name) = signing.timestamp {
             let text = signing.text(of: signing.serverClock.date(for: context))
             try add(name, text, to: &fields)
@@ -107,9 +110,7 @@ struct ParamSigner: Sendable {
     }
 
     private func add(_ name: String, _ value: String, to fields: inout [SentParams.Field]) throws {
-        guard !fields.contains(where: { $0.name == name }) else {
-            throw Self.error("there is a parameter \(name), which ParamSigning adds")
-        }
+        guard !fields.contains(where: { $0.parameter == name || $0.name == name }) else { throw Self.conflict(name) }
         fields.append(SentParams.Field(name, value))
     }
 
@@ -130,6 +131,10 @@ struct ParamSigner: Sendable {
             let value = item[name.endIndex...].dropFirst()
             return SentParams.Field(PercentEncoding.decodedFormText(name), PercentEncoding.decodedFormText(value))
         }
+    }
+
+    private static func conflict(_ name: String) -> APIError {
+        error("there is a parameter \(name), which ParamSigning adds")
     }
 
     private static func error(_ reason: String) -> APIError {

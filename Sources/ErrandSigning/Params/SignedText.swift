@@ -41,7 +41,8 @@ extension ParamSigning {
     }
 
     private func isUnsigned(_ field: SentParams.Field) -> Bool {
-        unsignedNames.contains(field.name) || omitsEmptyValues && (field.value.isEmpty || field.isNull)
+        unsignedNames.contains(field.parameter) || unsignedNames.contains(field.name)
+            || omitsEmptyValues && (field.value.isEmpty || field.isNull)
     }
 
     /// The place of a field among the others, with the first bytes of its name.

@@ -215,8 +215,17 @@ final class CurlExchange: @unchecked Sendable {
     }
 
     var hasFailed: Bool { failure != nil }
-    /// Whether the request was sent, and its time has passed; the handle is used for no other exchange then.
-    var hasTimedOut: Bool { failure?.kind == .timeout && attempts > 0 }
+    /// Whether it has ended because nothing has arrived: a load whose own deadline is over is cancelled.
+    func hasFallenSilent(at now: MonotonicClock.Instant) -> Bool {
+        switch failure?.kind {
+        case .timeout: true
+        case .cancelled: deadlines.silence(at: now) >= Self.longSilence
+        default: false
+        }
+    }
+
+    /// In nanoseconds.
+    private static var longSilence: Int64 { 5_000_000_000 }
 
     func expire(at now: MonotonicClock.Instant) {
         guard !hasEarlyResponse else { return succeed() }

@@ -245,8 +245,11 @@ final class CurlLoop: @unchecked Sendable {
 
     private func remove(_ exchange: CurlExchange, from handle: CurlHandle) {
         exchange.measure(on: handle)
-        // Over HTTP/2, libcurl would use a silent connection again: every request would wait until the system gives it up.
-        if exchange.hasTimedOut { handle.easy.set(.forbidReuse, to: 1) }
+        // Over HTTP/2, libcurl would use a silent connection again: every request would wait until the system gives it up. Has no
+        // effect while other exchanges use the connection. The handle is used for no other exchange after a failure.
+        if handle.isConnected, exchange.hasFallenSilent(at: MonotonicClock.now) {
+            handle.easy.set(.forbidReuse, to: 1)
+        }
         multi.remove(handle.easy)
         handle.end()
         if handle.isReusable(after: exchange) { idle[handle.buffer, default: []].append(handle) }
