@@ -68,7 +68,7 @@ struct ResponseReader: Sendable {
     }
 
     /// Throws the failure in the file of a response.
-    private func checked<Value>(
+    func checked<Value>(
         _ response: APIResponse,
         by serializer: ResponseSerializer<Value>,
         accepting statuses: Set<Int>

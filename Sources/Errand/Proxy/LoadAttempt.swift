@@ -101,6 +101,11 @@ final class LoadAttempt<Value: Sendable> {
     func adaptedValue(in response: APIResponse, _ cache: CacheStage?) async throws(APIError) -> LoadedValue<Value> {
         guard let context = context?.wrappedValue else { return try value(in: response) }
         var response = response
+        if response.file != nil {
+            // In the place of the file, the server may have sent a failure, of which no adapter of the file knows.
+            let reader = ResponseReader(call.service)
+            _ = try reader.checked(response, by: call.serializer, accepting: call.options.acceptedStatuses)
+        }
         if cache?.skipsAdapters != true {
             response = try await call.service.adapt(response, in: context)
             cache?.didAdapt(response)

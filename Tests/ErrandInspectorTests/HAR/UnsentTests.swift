@@ -72,6 +72,19 @@ struct UnsentTests {
         }
     }
 
+    @Test func `One that has been sent, and whose deadline passes, is no cancelled one`() async throws {
+        let request = request(proxy(), APIRequestOptions(deadline: .seconds(2)))
+        request.loadData()
+        // Of the deadline and of the server.
+        await clock.waitForSleepers(2)
+        clock.advance(by: .seconds(2))
+        #expect(await delegate.ending() == .failure(.timeout))
+        let error = try #require(request.error)
+        #expect(try session.recorder.entries().map(\._error) == ["\(error)"])
+        let report = String(decoding: session.recorder.report(), as: UTF8.self)
+        #expect(report.contains("<b>Error</b> \("\(error)".replacing("'", with: "&#39;"))</p>"))
+    }
+
     @Test func `One without a service`() async throws {
         let request = request(proxy(nil))
         request.loadData()

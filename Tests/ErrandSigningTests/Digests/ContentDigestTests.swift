@@ -114,4 +114,17 @@ private final class DownloadSample: BaseAPIRequest, APIManager {
     var target = URL(filePath: "/")
     override var destination: HTTPRequest.Destination { .file(target) }
     override var options: APIRequestOptions { APIRequestOptions(resumesDownload: true) }
+
+    @Test func `A failure that is sent in the place of a file is not one of its digest`() async throws {
+        let target = URL.temporaryDirectory.appending(path: "errand-digest-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: target) }
+        let transport = ScriptedTransport { _ in .json(#"{"errcode":11010,"msg":"sign in"}"#) }
+        guard let url = URL(string: "http://shop.test") else { return }
+        let proxy = APIProxy(service: APIService(baseURL: url), transport: transport)
+        let options = APIRequestOptions(adapters: Adapters(response: [.sha256(Data(count: 32))]))
+        let request = APIRequest<DownloadedFile>("/a", destination: .file(target), options: options, proxy: proxy)
+        let error = await #expect(throws: APIError.self) { try await request.value() }
+        #expect(error?.type == .loginExpired)
+        #expect(!FileManager.default.fileExists(atPath: target.path))
+    }
 }

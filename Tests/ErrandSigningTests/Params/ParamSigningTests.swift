@@ -232,6 +232,28 @@ struct ParamSigningTests {
         #expect((scene.transport.requests + header.transport.requests + mixed.transport.requests).isEmpty)
     }
 
+    @Test func `Nor may it replace a parameter of the path, or one that is sent as several pairs`() async throws {
+        let scene = scene(signing())
+        for (path, params) in [
+            ("/snapshots/{timestamp}", ["timestamp": 1_690_000_000]), ("/goods", ["sign": ["a"]]),
+        ] as [(String, APIParams)] {
+            let error = await scene.failure(path, .get, params)
+            #expect(error?.type == .invalidRequest)
+            #expect(error?.reason?.hasSuffix("which ParamSigning adds") == true)
+        }
+        #expect(scene.transport.requests.isEmpty)
+    }
+
+    @Test func `A parameter that is not signed may be sent as several pairs`() async throws {
+        let params: APIParams = ["tags": [1, 2], "a": 1]
+        let scene = scene(signing { $0.unsignedNames = ["tags"] })
+        let other = self.scene(signing())
+        try await scene.load("/goods", .get, params)
+        try await other.load("/goods", .get, ["a": 1])
+        let signatures = (scene.transport.requests + other.transport.requests).map { $0.pairs()["sign"] }
+        #expect(signatures.count == 2 && Set(signatures).count == 1)
+    }
+
     @Test func `Nested values require an encoder with sorted keys`() async throws {
         let scene = SigningScene {
             $0.encoder = JSONEncoder()

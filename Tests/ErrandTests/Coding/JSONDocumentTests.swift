@@ -130,6 +130,17 @@ struct JSONDocumentTests {
         #expect(try PropertyListDecoder().decode(JSONValue.self, from: list)["a"]?["b"]?[1]?.int == 2)
     }
 
+    @Test(arguments: [#""Tom\ud83d""#, #""\udc00 and more""#, "1e400", "-1e999"])
+    func `Damage in a part that nothing decodes is no fault of the others`(_ damaged: String) throws {
+        let text = Data(#"{"userID":1,"userData":{"a":[1,"x"]},"nick":\#(damaged)}"#.utf8)
+        let leaf = try JSONDocument.decode(text, with: JSONDecoder()) { try Leaf(from: $0) }
+        #expect(leaf == Leaf(userID: 1, userData: ["a": [1, "x"]]))
+        let inside = Data(#"{"userID":1,"userData":\#(damaged)}"#.utf8)
+        #expect(throws: DecodingError.self) {
+            try JSONDocument.decode(inside, with: JSONDecoder()) { try Leaf(from: $0) }
+        }
+    }
+
     private func decode<Value: Decodable & Sendable>(
         _ type: Value.Type,
         _ text: Data,

@@ -104,6 +104,24 @@ struct LenientDecoderTests {
         #expect(try lenient.decode(type, from: Data(json.utf8)) == value, sourceLocation: sourceLocation)
     }
 
+    @Test func `An integer that a double could hold has the digits of its text`() throws {
+        try expectEqual([UInt64].self, "[12345678901234567000, 9223372036854776000, 18446744073709550000]")
+        try expectEqual([Double].self, "[12345678901234567000]")
+        let lenient = JSONDecoder.lenient
+        #expect(
+            try lenient.decode([UInt64].self, from: Data(#"["12345678901234567000"]"#.utf8)) == [
+                12_345_678_901_234_567_000
+            ]
+        )
+        let long = try lenient.decode([UInt128].self, from: Data(#"["150000000000000000000000"]"#.utf8))
+        #expect(long == [150_000_000_000_000_000_000_000])
+        #expect(
+            try lenient.decode([Int].self, from: Data("[1e15, 9007199254740993]".utf8)) == [
+                1_000_000_000_000_000, 9_007_199_254_740_993,
+            ]
+        )
+    }
+
     private struct Timed: Decodable, Equatable {
         let at: Date
         let dates: [Date?]

@@ -32,6 +32,13 @@ struct RequestDraftTests {
         #expect(try url("/a?b=c", ["d": 1]) == "http://shop.test/api/a?b=c&d=1")
         #expect(try url("/a", ["d": 1], base: "http://shop.test/?key=k#top") == "http://shop.test/a?key=k&d=1")
         #expect(try url("/a", [:]) == "http://shop.test/api/a")
+        #expect(try url("?act=login", base: "http://shop.test/api.php") == "http://shop.test/api.php?act=login")
+    }
+
+    @Test func `Without a path of its own, a request has that of the base URL, with its slash`() throws {
+        #expect(try url("", base: "http://shop.test/items/") == "http://shop.test/items/")
+        #expect(try url("?page=2", base: "http://shop.test/items/?key=k") == "http://shop.test/items/?page=2&key=k")
+        #expect(try url("", base: "http://shop.test/items") == "http://shop.test/items")
     }
 
     @Test(arguments: [

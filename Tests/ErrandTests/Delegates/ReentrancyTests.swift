@@ -1,5 +1,6 @@
 import ErrandTesting
 import Foundation
+import Observation
 import Testing
 import TestSupport
 
@@ -64,6 +65,49 @@ struct ReentrancyTests {
         stage.begin()
         await stage.waitUntilLoaded()
         #expect(stage.screen.events == [.cancelled])
+    }
+
+    @Test(.fault(74), arguments: [false, true])
+    func `An observer of the loads may reset the request, or load again, at once`(_ resets: Bool) async {
+        let proxy = APIProxy(fake: ScriptedTransport { _ in .json(goodsJSON([])) })
+        let screen = Screen()
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.loadData()
+        let isFirst = Lock(true)
+        withObservationTracking {
+            _ = request.isLoading
+        } onChange: {
+            // Before the load that ends is removed; also for the changes that are made here.
+            guard isFirst.withLock({ exchange(&$0, with: false) }) else { return }
+            MainActor.assumeIsolated { if resets { request.reset() } else { request.loadData() } }
+        }
+        for _ in 0..<(resets ? 1 : 2) { #expect(await screen.ending() == .success) }
+        await request.waitUntilIdle()
+        #expect(!request.isLoading && request.loads.isEmpty && request.cancelledCount == 0)
+    }
+
+    @Test(.fault(74)) func `A load that an observer of the loads begins can be cancelled`() async {
+        let gate = Latch()
+        let count = Counter()
+        let transport = ScriptedTransport { _ in
+            if count.next() > 1 { try await gate.wait() }
+            return .json(goodsJSON([]))
+        }
+        let request = GoodsRequest(proxy: APIProxy(fake: transport))
+        let screen = Screen()
+        request.delegate = screen
+        request.loadData()
+        let isFirst = Lock(true)
+        withObservationTracking {
+            _ = request.isLoading
+        } onChange: {
+            guard isFirst.withLock({ exchange(&$0, with: false) }) else { return }
+            MainActor.assumeIsolated { _ = request.loadData() }
+        }
+        #expect(await screen.ending() == .success)
+        #expect(request.isLoading)
+        request.cancelAllRequests()
+        #expect(await screen.ending() == .cancelled)
     }
 
     /// The closures of a service, which are called off the main actor.

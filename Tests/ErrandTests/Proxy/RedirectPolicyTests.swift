@@ -41,6 +41,28 @@ struct RedirectPolicyTests {
         #expect(error?.reason?.hasPrefix("after a redirect: cookies.txt cannot be read") == true)
     }
 
+    @MainActor @Test func `Nor is one that is missing for another try`() async throws {
+        let file = try TemporaryFolder()
+        try Data("x".utf8).write(to: file.file)
+        let transport = ScriptedTransport { request in
+            try FileManager.default.removeItem(at: file.file)
+            return .status(503)
+        }
+        let service = APIService.sample { service in
+            service.retryPolicy = RetryPolicy(maxRetries: 1)
+            service.retryPolicy.baseDelay = .zero
+        }
+        let proxy = APIProxy(service: service, transport: transport)
+        let request = APIRequest<Void>(
+            "/1",
+            method: .put,
+            requestSerializer: .raw(.file(file.file), contentType: "text/plain"),
+            proxy: proxy
+        )
+        let error = await #expect(throws: APIError.self) { try await request.value() }
+        #expect(error?.type == .storage)
+    }
+
     @Test func `A body from a URL that is no file URL is refused`() async throws {
         let file = try TemporaryFolder()
         try Data("x".utf8).write(to: file.file)

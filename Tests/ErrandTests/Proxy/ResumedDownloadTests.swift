@@ -138,6 +138,39 @@ struct ResumedDownloadTests {
         #expect(DownloadedFile.partialBytes(of: target) == nil)
     }
 
+    @Test func `A query that adapters make anew for each request is no other file`() async throws {
+        let signature = Counter()
+        let change = { (service: inout APIService) in
+            service.adapters.params = [Adapter { params, _ in params = ["sign": signature.next()] }]
+        }
+        files.cutNext(after: 150_000)
+        #expect(await outcome(try request(.curl, change)) == .transport)
+        _ = try await request(.curl, change).value()
+        try expectComplete()
+        #expect(files.ranges == [nil, "bytes=150000-"])
+        #expect(Set(files.server.requests.map(\.target)).count == 2)
+    }
+
+    @Test func `A validator that cannot be sent back is none`() async throws {
+        files.change { $0.etag = "\"a\u{7F}\"" }
+        files.cutNext(after: 150_000)
+        #expect(await outcome(try request()) == .transport)
+        _ = try await request().value()
+        try expectComplete()
+        #expect(files.ranges == [nil, nil])
+    }
+
+    @Test func `The body of a failure is no progress of the file`() async throws {
+        files.cutNext(after: 150_000)
+        #expect(await outcome(try request()) == .transport)
+        files.reply(.text(String(repeating: "x", count: 300), status: 400))
+        var reports: [TransferProgress] = []
+        let failing = try request()
+        let error = await #expect(throws: APIError.self) { try await failing.value { reports.append($0) } }
+        #expect(error?.status == 400 && reports.isEmpty)
+        #expect(DownloadedFile.partialBytes(of: target) == 150_000)
+    }
+
     @Test(arguments: TransportKind.allCases) func `After a cancel, the same request continues`(_ kind: TransportKind)
         async throws
     {

@@ -52,6 +52,33 @@ struct ActivityTests {
         #expect(screen.activities == [.queued, .sending])
     }
 
+    @Test func `A load that joins an exchange of loads that nobody observes says what it receives`() async throws {
+        let (gate, rest) = (Gate(), Gate())
+        let server = try FixtureServer.start { _ in
+            .script(
+                .pass(gate),
+                .write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{"),
+                .pass(rest),
+                .write("}"),
+                .close
+            )
+        }
+        let proxy = APIProxy(service: .sample { $0.baseURL = server.baseURL })
+        let first = GoodsRequest(delegate: Screen(), proxy: proxy)
+        (first.method, first.ownOptions.coalescesIdentical) = (.get, true)
+        first.loadData()
+        await suspend(while: server.requests.isEmpty)
+        let request = request(proxy)
+        request.ownOptions.coalescesIdentical = true
+        request.loadData()
+        await suspend(while: request.activity != .sending)
+        gate.open()
+        await suspend(while: request.activity != .receiving)
+        rest.open()
+        await suspend(while: request.isLoading)
+        #expect(server.requests.count == 1)
+    }
+
     @Test func `A load that waits for the login says so`() async {
         let account = Account()
         let gate = Latch()

@@ -186,4 +186,18 @@ struct LoadAgainTests {
         #expect(await screen.ending() == .success)
         #expect(transport.requests.count == 2 && request.response != former)
     }
+
+    @Test func `A load that was not needed is the newest one, with its parameters`() async {
+        let request = request()
+        for text in ["tea", "pen"] {
+            let id = request.loadData(params: ["text": text])
+            if text == "pen" { request.cancelRequest(id) }
+            #expect(await screen.ending() == (text == "pen" ? .cancelled : .success))
+        }
+        request.loadIfNeeded(maxAge: .seconds(60), params: ["text": "tea"])
+        #expect(await screen.ending() == .success)
+        request.loadAgain()
+        #expect(await screen.ending() == .success)
+        #expect(texts.last == #"{"text":"tea"}"#)
+    }
 }

@@ -25,6 +25,16 @@ struct FailureReaderTests {
         return request.error
     }
 
+    @Test(arguments: ["x\\ud83d", "x\\ud83d\\u0041", "x\\udc00"])
+    func `A message with half a character, and damage elsewhere, hide no failure`(_ text: String) async {
+        let body = #"{"errors":[{"message":"\#(text)"}],"more":1e400,"data":null}"#
+        let failure = await error(body, status: 200) { service in
+            service.failureReader = .keys(message: "errors.0.message", readsSuccess: true)
+        }
+        #expect(failure?.type == .server)
+        #expect(failure?.message.hasPrefix("x\u{FFFD}") == true)
+    }
+
     @Test func `The detail of Django REST framework is the message`() async {
         let failure = await error(#"{"detail":"Not found."}"#, status: 404)
         #expect(failure?.type == .http)

@@ -664,6 +664,30 @@ struct StreamRequestTests {
         #expect(request.elements.isEmpty && responses.withLock(\.isEmpty))
     }
 
+    @Test(.fault(122)) func `A stream whose login server cannot be reached connects again`() async {
+        let account = Account()
+        account.login = { throw APIError(.noNetwork) }
+        let (response, body) = HTTPResponse.open()
+        let responses = Lock([response, .status(401), Self.events("data: a\n\n")])
+        transport.on(.get, "/events") { _ in responses.withLock { $0.removeLast() } }
+        let service = APIService.sample {
+            ($0.reloginHandler, $0.retryPolicy) = (account, .never)
+        }
+        let proxy = APIProxy(service: service, transport: transport, clock: clock)
+        let request = EventStream(delegate: screen, proxy: proxy)
+        request.loadData()
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(30))
+        await suspend(while: account.logins == 0)
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(30))
+        body.yield(Data("data: b\n\n".utf8))
+        await suspend(while: request.elements.count < 2)
+        #expect(request.isLoading && account.logins == 1)
+        request.cancelAllRequests()
+        #expect(await screen.screen.ending() == .cancelled)
+    }
+
     @Test(.fault(122)) func `An expired login is renewed before the stream, and is proven when it begins`() async throws
     {
         let account = Account()
