@@ -76,7 +76,9 @@ package final class SentParams: Sendable {
         case .string(let text): return text
         case .array, .object:
             guard encoder.encodesNestedValuesEqually else {
-                let reason = "the encoder must have .sortedKeys and not .prettyPrinted to sign the parameter \(Redactor.shared.name(name))"
+                let parameter = Redactor.shared.name(name)
+                let reason =
+                    "the encoder must have .sortedKeys and not .prettyPrinted to sign the parameter \(parameter)"
                 throw APIError(.invalidRequest, reason: reason)
             }
         case .null, .bool, .int, .double, .decimal: break

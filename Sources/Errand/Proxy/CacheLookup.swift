@@ -83,8 +83,9 @@ struct CacheLookup {
         if !isOutdated { invalidationCount = folder.invalidationCount }
     }
 
-    /// Whether another load has changed what is stored under a key since the lookup: the response may be older. No change
-    /// invalidates what is stored by a rule.
+    /// Whether another load has changed what is stored under a key since the lookup: the response may be older.
+    ///
+    /// No change invalidates what is stored by a rule.
     private func isInvalidated(_ key: CacheKey) -> Bool {
         !isRule && folder?.isInvalidated(key, after: invalidationCount) == true
     }

@@ -10,8 +10,8 @@ import Observation
 ///   ``newElements``;
 /// - ``APIManager/elements(params:)`` returns them one by one, and receives no more than are read.
 ///
-/// While the app does not take elements, at most 256 KiB of the response are kept and the server has to wait; the request's
-/// `timeout` does not run then. A comment or an empty line of the server restarts the timeout.
+/// While the app does not take elements, at most 256 KiB of the response are kept and the server has to wait; over HTTP/2, the
+/// system's libcurl may keep up to 32 MiB. The request's `timeout` does not run then. A comment or an empty line of the server restarts the timeout.
 ///
 /// Before the response begins, relogin and retries are those of any load, also if the server sends JSON with a failure in the
 /// ``Envelope`` in the place of an event stream. Once it has begun, the load is not sent again, because elements would repeat;
@@ -42,7 +42,7 @@ import Observation
     /// How elements are read; by default, a `Data` is a part, a `String` a line, a ``ServerSentEvent`` an event, and any other
     /// `Decodable` a line of JSON.
     ///
-    /// A load of other elements fails with `invalidRequest`.
+    /// A load of other elements fails with `invalidRequest`. Read twice for each load: before the interceptor is asked, and after.
     open var strategy: StreamStrategy<Element>? { .automatic }
     /// The number of elements that ``elements`` keeps; 1,000 by default.
     open var maxElements: Int { 1_000 }

@@ -178,6 +178,14 @@ struct CacheRuleTests {
         #expect(scene.violations == [])
     }
 
+    @Test func `A validator that cannot be sent back is no condition, and blocks no load`() async throws {
+        let scene = try Scene { _, number in Scene.version(number, "max-age=60", ["ETag": "\"a\u{7F}\""]) }
+        #expect(await scene.load() == "v1 network")
+        scene.clock.advance(by: .seconds(61))
+        #expect(await scene.load() == "v2 network")
+        #expect(scene.server.requests.map { $0.header("If-None-Match") } == [nil, nil])
+    }
+
     @Test func `A request's own conditions are answered, by the cache or by the server`() async throws {
         let scene = try Scene { request, number in
             request.header("If-None-Match") == "\"a\""
