@@ -11,7 +11,8 @@ import Observation
 /// - ``APIManager/elements(params:)`` returns them one by one, and receives no more than are read.
 ///
 /// While the app does not take elements, at most 256 KiB of the response are kept and the server has to wait; over HTTP/2, the
-/// system's libcurl may keep up to 32 MiB. The request's `timeout` does not run then. A comment or an empty line of the server restarts the timeout.
+/// system's libcurl may keep up to 32 MiB. The request's `timeout` does not run then. A comment or an empty line of the server
+/// restarts the timeout.
 ///
 /// Before the response begins, relogin and retries are those of any load, also if the server sends JSON with a failure in the
 /// ``Envelope`` in the place of an event stream. Once it has begun, the load is not sent again, because elements would repeat;
