@@ -65,7 +65,7 @@ extension JSONValue {
     }
 
     /// Reads also a text with damaged strings or numbers: what is damaged in one member must not hide the others.
-    init(damaged json: Data) throws {
+    package init(damaged json: Data) throws {
         self = try JSONReader.value(of: json, repairsValues: true)
     }
 }

@@ -55,7 +55,8 @@ final class LoadAttempt<Value: Sendable> {
             await RequestBuilder(call.draft, for: call.service).adaptedRequest(with: common, context)
         )
         context.request = request
-        if call.draft.resumesDownload { plainURL = try plainRequest(with: common).url }
+        // The path may need a parameter of an adapter.
+        if call.draft.resumesDownload { plainURL = (try? plainRequest(with: common))?.url }
         self.context = Boxed(wrappedValue: context)
         return request
     }
@@ -101,13 +102,16 @@ final class LoadAttempt<Value: Sendable> {
     func adaptedValue(in response: APIResponse, _ cache: CacheStage?) async throws(APIError) -> LoadedValue<Value> {
         guard let context = context?.wrappedValue else { return try value(in: response) }
         var response = response
-        if response.file != nil {
-            // In the place of the file, the server may have sent a failure, of which no adapter of the file knows.
-            let reader = ResponseReader(call.service)
-            _ = try reader.checked(response, by: call.serializer, accepting: call.options.acceptedStatuses)
-        }
         if cache?.skipsAdapters != true {
-            response = try await call.service.adapt(response, in: context)
+            do throws(APIError) {
+                response = try await call.service.adapt(response, in: context)
+            } catch {
+                // In the place of the file, the server may have sent a failure, of which no digest knows.
+                guard error.underlying is DigestMismatch, response.file != nil else { throw error }
+                let reader = ResponseReader(call.service)
+                _ = try reader.checked(response, by: call.serializer, accepting: call.options.acceptedStatuses)
+                throw error
+            }
             cache?.didAdapt(response)
         }
         guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }

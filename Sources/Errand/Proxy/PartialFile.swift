@@ -16,8 +16,8 @@ final class PartialFile: LoadFile {
         /// Where the next bytes go, and where those of the response begin.
         var (offset, start): (Int64, Int64) = (0, 0)
         var isContinuing = false
-        /// Whether the response has a body for the file, and not one that is stored in memory.
-        var takesBody = false
+        /// Whether the response has a body that is stored in memory, and not one for the file.
+        var refusesBody = false
         var mustStartAgain = false
         var synced: Int64 = 0
         var isSyncing = false
@@ -157,14 +157,15 @@ extension PartialFile: HTTPBodyReceiver {
         case 206:
             try continueBody(headers)
             return true
-        case 204, 205: return false
-        case 200..<300:
+        case 200...203, 207..<300:
             try restart(as: PartialRecord(headers, key: key))
             return true
-        case 404, 410:
-            state.withLock { $0.isRemoved = true }
+        default:
+            state.withLock { state in
+                state.refusesBody = true
+                if [404, 410].contains(status) { state.isRemoved = true }
+            }
             return false
-        default: return false
         }
     }
 
@@ -176,7 +177,6 @@ extension PartialFile: HTTPBodyReceiver {
                 return false
             }
             (state.record.length, state.end, state.start) = (part.length, part.end, state.offset)
-            state.takesBody = true
             // As one of this start of the machine, in which what follows is kept as well.
             try? state.record.write(names, synced: state.record.synced, synchronizes: false)
             return true
@@ -197,7 +197,6 @@ extension PartialFile: HTTPBodyReceiver {
                     queue.async { withExtendedLifetime(former) {} }
                 }
                 (state.record, state.offset, state.start, state.synced, state.end) = (record, 0, 0, 0, nil)
-                state.takesBody = true
                 // Before the bytes, which are of no use without.
                 if record.isResumable { try record.write(names, synced: 0, synchronizes: false) }
             }
@@ -297,8 +296,8 @@ extension PartialFile: HTTPBodyReceiver {
         guard let report else { return nil }
         return { [self] progress in
             guard case .download = progress.direction else { return report(progress) }
-            let (takesBody, start, length) = state.withLock { ($0.takesBody, $0.start, $0.record.length) }
-            guard takesBody else { return }
+            let (refusesBody, start, length) = state.withLock { ($0.refusesBody, $0.start, $0.record.length) }
+            guard !refusesBody else { return }
             let total = length ?? progress.totalBytes.map { $0 + start }
             report(TransferProgress(.download, completedBytes: progress.completedBytes + start, totalBytes: total))
         }

@@ -73,7 +73,7 @@ extension APIManager {
         load.observe(with: options, for: service)
         loads.append(load.id)
         proxy.loads.insert(load.activeLoad(with: options, login: service?.login))
-        history.keep(input.sourceParams ?? input.params, of: load.id)
+        history.keepFormer(input.sourceParams ?? input.params, of: load.id)
         load.trace?.begin()
         load.end(withFormer: content, former)
         return load.id

@@ -71,6 +71,11 @@ struct LoadHistory {
         if let newestInput, newestInput.id > id { return }
         newestInput = (id, LoadInput(params: params))
     }
+    /// For a load that sends nothing: `params` are those of the newest success, perhaps with its parts.
+    mutating func keepFormer(_ params: APIParams?, of id: RequestID) {
+        guard let newestInput, newestInput.id == newestSuccess else { return keep(params, of: id) }
+        self.newestInput = (id, newestInput.input)
+    }
     mutating func keep(of id: RequestID, _ change: (inout LoadInput) -> Void) {
         guard var newest = newestInput, newest.id == id else { return }
         change(&newest.input)

@@ -42,7 +42,7 @@ extension ClockCorrection {
     /// - Returns: A correction.
     public static func onCodes(_ codes: Set<ServerCode>, at key: String = "errcode") -> ClockCorrection {
         ClockCorrection { response in
-            guard !response.body.isEmpty, let body = try? JSONValue(json: response.body) else { return false }
+            guard !response.body.isEmpty, let body = try? JSONValue(damaged: response.body) else { return false }
             return ServerCode(in: body, at: key).map(codes.contains) ?? false
         }
     }

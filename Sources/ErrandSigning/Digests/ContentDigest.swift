@@ -59,7 +59,8 @@ extension APIResponse {
         let isPart = status == 206 && (file == nil || context.request?.headers["Range"] != nil)
         guard isSuccess, ![204, 205].contains(status), !isPart, !isStreamed, context.method != .head else { return }
         guard try hash(digest) != expected else { return }
-        throw APIError(.invalidResponse, reason: "the content does not have the expected \(digest) digest")
+        let reason = "the content does not have the expected \(digest) digest"
+        throw APIError(.invalidResponse, reason: reason, underlying: DigestMismatch())
     }
 
     /// An error is one of the app or of the disk, after which a download keeps what it has.

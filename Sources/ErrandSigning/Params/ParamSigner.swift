@@ -129,7 +129,10 @@ struct ParamSigner: Sendable {
         return query.split(separator: UInt8(ascii: "&")).map { item in
             let name = item.prefix { $0 != UInt8(ascii: "=") }
             let value = item[name.endIndex...].dropFirst()
-            return SentParams.Field(PercentEncoding.decodedFormText(name), PercentEncoding.decodedFormText(value))
+            let field = PercentEncoding.decodedFormText(name)
+            // That of its parameter, as far as its brackets show.
+            let parameter = String(field.prefix { $0 != "[" })
+            return SentParams.Field(field, PercentEncoding.decodedFormText(value), of: parameter)
         }
     }
 

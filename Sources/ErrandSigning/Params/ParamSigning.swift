@@ -113,7 +113,7 @@ public struct ParamSigning: Sendable {
     public var percentEncodes = false
     /// Whether parameters with an empty value or `null` are not signed; false by default.
     public var omitsEmptyValues = false
-    /// The names of parameters that are sent, but not signed; none by default.
+    /// The names of parameters that are sent, but not signed, also if a parameter is sent as several pairs; none by default.
     public var unsignedNames: Set<String> = []
     /// How the digest is written; hexadecimal digits in lower case by default.
     public var encoding = Encoding.hex

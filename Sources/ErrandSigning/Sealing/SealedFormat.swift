@@ -117,7 +117,7 @@ extension TrafficSealing {
         guard !expiredCodes.isEmpty || !clearCodes.isEmpty, response.file == nil, !response.body.isEmpty else {
             return nil
         }
-        guard let json = try? JSONValue(json: response.body) else { return nil }
+        guard let json = try? JSONValue(damaged: response.body) else { return nil }
         return ServerCode(in: json, at: codeKey)
     }
 

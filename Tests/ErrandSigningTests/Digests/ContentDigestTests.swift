@@ -125,6 +125,12 @@ private final class DownloadSample: BaseAPIRequest, APIManager {
         let request = APIRequest<DownloadedFile>("/a", destination: .file(target), options: options, proxy: proxy)
         let error = await #expect(throws: APIError.self) { try await request.value() }
         #expect(error?.type == .loginExpired)
+        // What an adapter before it refuses is not read.
+        let first = Adapter<APIResponse>("signature") { _, _ in throw APIError(.security) }
+        let verified = APIRequestOptions(adapters: Adapters(response: [first, .sha256(Data(count: 32))]))
+        let other = APIRequest<DownloadedFile>("/a", destination: .file(target), options: verified, proxy: proxy)
+        let refusal = await #expect(throws: APIError.self) { try await other.value() }
+        #expect(refusal?.type == .security)
         #expect(!FileManager.default.fileExists(atPath: target.path))
     }
 }

@@ -151,6 +151,26 @@ struct ResumedDownloadTests {
         #expect(Set(files.server.requests.map(\.target)).count == 2)
     }
 
+    @Test func `A path that needs a parameter of an adapter is one of what is requested`() async throws {
+        let request = try request(.curl) { service in
+            service.adapters.params = [Adapter { params, _ in params = ["token": "t"] }]
+        }
+        request.path = "/{token}/photo"
+        _ = try await request.value()
+        try expectComplete()
+    }
+
+    @Test func `A transport that returns the body in memory reports its progress`() async throws {
+        let transport = ScriptedTransport { _ in HTTPResponse(status: 200, body: Self.content) }
+        let request = DownloadRequest(proxy: APIProxy(fake: transport))
+        (request.method, request.path, request.target) = (.get, "/photo", .file(target))
+        request.ownOptions.resumesDownload = true
+        var reports: [TransferProgress] = []
+        _ = try await request.value { reports.append($0) }
+        try expectComplete()
+        #expect(reports.last?.completedBytes == FileServer.length)
+    }
+
     @Test func `A validator that cannot be sent back is none`() async throws {
         files.change { $0.etag = "\"a\u{7F}\"" }
         files.cutNext(after: 150_000)

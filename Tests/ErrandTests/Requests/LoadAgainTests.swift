@@ -200,4 +200,18 @@ struct LoadAgainTests {
         #expect(await screen.ending() == .success)
         #expect(texts.last == #"{"text":"tea"}"#)
     }
+
+    @Test func `A load that was not needed keeps the parts of the load that was`() async {
+        let request = request()
+        screen.parts = { $0.append(Data("picture".utf8), name: "file") }
+        request.customSerializer = .multipart
+        request.loadData()
+        #expect(await screen.ending() == .success)
+        screen.parts = { _ in }
+        request.loadIfNeeded(maxAge: .seconds(60))
+        #expect(await screen.ending() == .success)
+        request.loadAgain()
+        #expect(await screen.ending() == .success)
+        #expect(texts.count == 2 && texts.allSatisfy { $0.contains("picture") })
+    }
 }

@@ -122,3 +122,8 @@ extension APIError {
         response.map { withResponse(ifMissing: $0) } ?? self
     }
 }
+
+/// Why an adapter has refused a content: it is another one than was announced, or none of the kind that was requested.
+package struct DigestMismatch: Error {
+    package init() {}
+}

@@ -215,17 +215,17 @@ final class CurlExchange: @unchecked Sendable {
     }
 
     var hasFailed: Bool { failure != nil }
-    /// Whether it has ended because nothing has arrived: a load whose own deadline is over is cancelled.
+    /// Whether it has ended while nothing arrived: a load whose own deadline is over is cancelled.
     func hasFallenSilent(at now: MonotonicClock.Instant) -> Bool {
         switch failure?.kind {
         case .timeout: true
-        case .cancelled: deadlines.silence(at: now) >= Self.longSilence
+        case .cancelled: !received.hasBegun && deadlines.silence(at: now) >= Self.longSilence
         default: false
         }
     }
 
-    /// In nanoseconds.
-    private static var longSilence: Int64 { 5_000_000_000 }
+    /// In nanoseconds; a shorter wait for a response says nothing about the connection.
+    private static var longSilence: Int64 { 2_000_000_000 }
 
     func expire(at now: MonotonicClock.Instant) {
         guard !hasEarlyResponse else { return succeed() }
