@@ -177,6 +177,7 @@ extension PartialFile: HTTPBodyReceiver {
                 return false
             }
             (state.record.length, state.end, state.start) = (part.length, part.end, state.offset)
+            state.refusesBody = false
             // As one of this start of the machine, in which what follows is kept as well.
             try? state.record.write(names, synced: state.record.synced, synchronizes: false)
             return true
@@ -197,6 +198,7 @@ extension PartialFile: HTTPBodyReceiver {
                     queue.async { withExtendedLifetime(former) {} }
                 }
                 (state.record, state.offset, state.start, state.synced, state.end) = (record, 0, 0, 0, nil)
+                state.refusesBody = false
                 // Before the bytes, which are of no use without.
                 if record.isResumable { try record.write(names, synced: 0, synchronizes: false) }
             }

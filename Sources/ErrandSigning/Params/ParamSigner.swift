@@ -84,7 +84,9 @@ struct ParamSigner: Sendable {
     private func add(_ addition: Addition, to request: inout HTTPRequest, _ fields: inout [SentParams.Field]) throws {
         switch addition.place {
         case .parameter(let name):
-            try add(name, addition.value, to: &fields)
+            // Added beside the others, and replaces none.
+            guard !fields.contains(where: { $0.name == name }) else { throw Self.conflict(name) }
+            fields.append(SentParams.Field(name, addition.value))
             var query = Array(WireURL(request.url)?.query ?? [])
             if !query.isEmpty { query.append(UInt8(ascii: "&")) }
             let value = PercentEncoding.encoded(addition.value.utf8)

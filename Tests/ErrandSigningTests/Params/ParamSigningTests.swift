@@ -157,6 +157,10 @@ struct ParamSigningTests {
         let text = "b=1&name=a b&c&nonce=nonce-1&timestamp=1700000000s3cret"
         #expect(request.pairs()["sign"] == (try signing.signature(of: Array(text.utf8), secret: secret)))
         #expect(request.bodyData == Data("x".utf8))
+        let filtered = try #require(URL(string: "/files?timestamp%5Bgte%5D=5"))
+        _ = try await scene.proxy.send(HTTPRequest(.get, filtered), to: scene.service)
+        let pairs = try #require(scene.transport.requests.last).pairs()
+        #expect(pairs["timestamp[gte]"] == "5" && pairs["timestamp"] == "1700000000")
     }
 
     @Test(arguments: [.parameter("sign"), .header("X-Sign")] as [ParamSigning.Place])
