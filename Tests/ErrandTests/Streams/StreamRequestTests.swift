@@ -664,6 +664,11 @@ struct StreamRequestTests {
         #expect(request.elements.isEmpty && responses.withLock(\.isEmpty))
     }
 
+    private func isWaiting(_ request: BaseAPIRequest) -> Bool {
+        guard case .waiting(.retry, _)? = request.activity else { return false }
+        return true
+    }
+
     @Test(.fault(122)) func `A stream whose login server cannot be reached connects again`() async {
         let account = Account()
         account.login = { throw APIError(.noNetwork) }
@@ -675,12 +680,14 @@ struct StreamRequestTests {
         }
         let proxy = APIProxy(service: service, transport: transport, clock: clock)
         let request = EventStream(delegate: screen, proxy: proxy)
+        request.ownOptions.reportsActivity = true
         request.loadData()
-        await clock.waitForSleepers()
-        clock.advance(by: .seconds(30))
-        await suspend(while: account.logins == 0)
-        await clock.waitForSleepers()
-        clock.advance(by: .seconds(30))
+        for logins in 0...1 {
+            await suspend(while: account.logins < logins)
+            await suspend(while: !isWaiting(request))
+            await clock.waitForSleepers()
+            clock.advance(by: .seconds(30))
+        }
         body.yield(Data("data: b\n\n".utf8))
         await suspend(while: request.elements.count < 2)
         #expect(request.isLoading && account.logins == 1)
