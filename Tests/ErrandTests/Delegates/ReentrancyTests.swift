@@ -67,20 +67,25 @@ struct ReentrancyTests {
         #expect(stage.screen.events == [.cancelled])
     }
 
+    /// Acts before the next load that ends is removed, as an observer may.
+    private func onFirstChange(of request: BaseAPIRequest, _ act: @escaping @MainActor @Sendable () -> Void) {
+        let isFirst = Lock(true)
+        withObservationTracking {
+            _ = request.isLoading
+        } onChange: {
+            // What is changed here is observed as well.
+            guard isFirst.withLock({ exchange(&$0, with: false) }) else { return }
+            MainActor.assumeIsolated { act() }
+        }
+    }
+
     @Test(.fault(74), arguments: [false, true])
     func `An observer of the loads may reset the request, or load again, at once`(_ resets: Bool) async {
         let proxy = APIProxy(fake: ScriptedTransport { _ in .json(goodsJSON([])) })
         let screen = Screen()
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         request.loadData()
-        let isFirst = Lock(true)
-        withObservationTracking {
-            _ = request.isLoading
-        } onChange: {
-            // Before the load that ends is removed; also for the changes that are made here.
-            guard isFirst.withLock({ exchange(&$0, with: false) }) else { return }
-            MainActor.assumeIsolated { if resets { request.reset() } else { request.loadData() } }
-        }
+        onFirstChange(of: request) { if resets { request.reset() } else { request.loadData() } }
         for _ in 0..<(resets ? 1 : 2) { #expect(await screen.ending() == .success) }
         await request.waitUntilIdle()
         #expect(!request.isLoading && request.loads.isEmpty && request.cancelledCount == 0)
@@ -97,13 +102,7 @@ struct ReentrancyTests {
         let screen = Screen()
         request.delegate = screen
         request.loadData()
-        let isFirst = Lock(true)
-        withObservationTracking {
-            _ = request.isLoading
-        } onChange: {
-            guard isFirst.withLock({ exchange(&$0, with: false) }) else { return }
-            MainActor.assumeIsolated { _ = request.loadData() }
-        }
+        onFirstChange(of: request) { _ = request.loadData() }
         #expect(await screen.ending() == .success)
         #expect(request.isLoading)
         request.cancelAllRequests()
