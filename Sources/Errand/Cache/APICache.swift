@@ -277,6 +277,8 @@ public final class APICache: Sendable {
 
     /// What killed processes have left.
     private func removeRest() {
+        // Who else may write it could have this follow a link of theirs.
+        guard stat(ofTarget: folder)?.reasonToRefuseFolder == nil else { return }
         for name in (try? names(in: folder)) ?? [] {
             if name.hasPrefix(Self.removedMark) { Self.removeFolder("\(folder)/\(name)") }
             if CacheSession.isOfEndedProcess(name) { setAside(name) }

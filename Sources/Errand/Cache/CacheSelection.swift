@@ -5,7 +5,7 @@ struct CacheSelection: Sendable, Equatable {
     struct Line: Sendable, Equatable {
         /// In lower case.
         let name: String
-        /// Normalized; `nil` for a request without such a line.
+        /// Normalized, and a checksum if it may be a secret; `nil` for a request without such a line.
         let value: String?
     }
 
@@ -33,6 +33,9 @@ struct CacheSelection: Sendable, Equatable {
 }
 
 extension HTTPHeaders {
+    /// Those whose values have no secret.
+    private static let plainNames: Set = ["accept", "accept-charset", "accept-encoding", "accept-language", "origin"]
+
     /// Two lines with the same result mean the same: blanks around elements are removed, and where the order of elements has no
     /// meaning (RFC 9110 sections 12.5.3 and 12.5.4) they are sorted.
     fileprivate func normalized(_ name: String) -> String? {
@@ -41,7 +44,8 @@ extension HTTPHeaders {
         if name == "accept-language" || name == "accept-encoding" {
             elements = elements.map { $0.lowercased().filter { $0 != " " } }.sorted()
         }
-        return elements.joined(separator: ",")
+        let value = elements.joined(separator: ",")
+        return Self.plainNames.contains(name) ? value : Checksum.name(of: Array(value.utf8))
     }
 
     /// `nil` unless there is one with the greatest weight.

@@ -5,6 +5,8 @@ import Foundation
 final class FilePlace: Sendable {
     /// For errors; in a folder it is named "download".
     let target: URL
+    /// The beginning of the name of a file in the temporary folder, where other users may look.
+    private static let temporaryMark = "errand-"
     /// Of the new file in a folder; `nil` for a file of the app.
     private let name: Lock<String?>
 
@@ -19,6 +21,16 @@ final class FilePlace: Sendable {
         case .folder: throw TransportError(.invalidRequest, "the destination is not the URL of a folder")
         default: throw TransportError(.invalidRequest, "the destination is not the URL of a file")
         }
+    }
+
+    /// A new file for an app that has not named one.
+    static func temporaryFile() -> URL {
+        FileManager.default.temporaryDirectory.appendingPathComponent(temporaryMark + UUID().uuidString)
+    }
+
+    private var isTemporary: Bool {
+        target.lastPathComponent.hasPrefix(Self.temporaryMark)
+            && folder.path == FileManager.default.temporaryDirectory.path
     }
 
     var isInFolder: Bool { name.withLock { $0 != nil } }
@@ -42,6 +54,7 @@ final class FilePlace: Sendable {
     /// Returns where the file is then; one that was named by a server replaces none.
     func move(from path: String) throws(SystemError) -> URL {
         guard let name = name.withLock(\.self) else {
+            if isTemporary { chmod(path, 0o600) }
             guard rename(path, target.path) == 0 else { throw .last("rename") }
             return target
         }

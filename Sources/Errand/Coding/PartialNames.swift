@@ -165,10 +165,17 @@ final class LockedFile: Sendable {
     init(_ names: PartialNames) throws(TransportError) {
         while true {
             let descriptor = try names.reporting { () throws(SystemError) in
-                try FileDescriptor(opening: names.file.path, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o666)
+                try FileDescriptor(opening: names.file.path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, mode: 0o666)
+            }
+            let opened = try names.reporting { () throws(SystemError) in try descriptor.status() }
+            // Such as a pipe of another user.
+            guard opened.isFile else {
+                try names.reporting { () throws(SystemError) in
+                    guard unlink(names.file.path) == 0 || errno == ENOENT else { throw .last("unlink") }
+                }
+                continue
             }
             guard Self.lock(descriptor.number) else { throw names.lockError }
-            let opened = try names.reporting { () throws(SystemError) in try descriptor.status() }
             // The process that had it may have renamed or removed it meanwhile.
             guard stat(ofEntry: names.file.path)?.st_ino == opened.st_ino else { continue }
             self.descriptor = descriptor

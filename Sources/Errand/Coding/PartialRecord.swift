@@ -2,7 +2,7 @@ import Foundation
 
 /// What the bytes of a partial file are a part of, as JSON beside it.
 ///
-/// It has no secret: the URL is a hash, and of the header lines there are the validator and the name of the file alone.
+/// It has no secret: of the URL there are the origin and a hash, and of the header lines the validator and the name of the file.
 struct PartialRecord: Codable, Sendable {
     /// Of the format.
     private static let currentVersion = 1
@@ -44,8 +44,10 @@ struct PartialRecord: Codable, Sendable {
         for key: String?
     ) -> (PartialRecord, offset: Int64) {
         let size = Int64(status.st_size)
-        guard
-            let bytes = try? FileDescriptor(opening: names.record.path, O_RDONLY | O_NOFOLLOW).readAll(atMost: 65_536),
+        // What another user has planted is not continued.
+        guard status.isOwnerTrusted,
+            let file = try? FileDescriptor(opening: names.record.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
+            let own = try? file.status(), own.isFile, own.isOwnerTrusted, let bytes = try? file.readAll(atMost: 65_536),
             let record = try? JSONDecoder().decode(PartialRecord.self, from: Data(bytes)),
             record.version == currentVersion, key == nil || record.key == key, record.isResumable
         else { return (PartialRecord(), 0) }
@@ -101,8 +103,8 @@ struct PartialRecord: Codable, Sendable {
         headers["ETag"] == nil && headers["Last-Modified"].map { $0 == validator } ?? true
     }
 
-    /// Of the whole URL, because a query may name what is requested.
-    static func key(of url: URL) -> String { PartialNames.hash(url.absoluteString) }
+    /// The origin as it is, because another server may choose a URL with the hash of one of this.
+    static func key(of url: URL, hash: String) -> String { "\(url.originText) \(hash)" }
 
     private static func bootID() -> String {
         #if canImport(Darwin)

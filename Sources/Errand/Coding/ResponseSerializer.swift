@@ -163,7 +163,7 @@ extension ResponseSerializer {
     func destination(for destination: HTTPRequest.Destination) throws(APIError) -> HTTPRequest.Destination {
         switch (source, destination) {
         case (.file, .memory):
-            return .file(FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID().uuidString)"))
+            return .file(FilePlace.temporaryFile())
         case (.memory, .file), (.memory, .folder):
             let reason = "the body is written to a file, from which \(Value.self) is not decoded: use DownloadedFile"
             throw APIError(.invalidRequest, reason: reason)

@@ -33,6 +33,9 @@ struct CookieSession: Sendable {
         generation = jar.generation
     }
 
+    /// Names the jar for a later process; that of a jar in memory is always the same.
+    var account: String { jar.cacheName.hasPrefix(CookieFile.memoryMark) ? "" : jar.cacheName }
+
     /// Byte for byte.
     func field(for url: URL, at date: Date = .now) -> HTTPField? {
         CookieHeader.value(jar.cookies(for: url, at: date)).map { HTTPField("Cookie", bytes: $0) }

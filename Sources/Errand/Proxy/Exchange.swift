@@ -211,7 +211,7 @@ final class Exchange {
         accepting statuses: Set<Int>,
         _ progress: TransferProgress.Handler?
     ) async throws(TransportError) -> APIResponse {
-        let file = try PartialFile(for: first.destination, of: resource)
+        let file = try PartialFile(for: first.destination, of: resource, session)
         guard let id, proxy.loads.setFile(file, of: id) else {
             throw TransportError(.cancelled, "cancelled before it was sent")
         }

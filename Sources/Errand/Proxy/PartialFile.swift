@@ -39,11 +39,13 @@ final class PartialFile: LoadFile {
     /// Whether the response, once there is one, can be continued.
     private let isResumable = Atomic(true)
 
-    /// Makes nothing; the part is one of `resource`.
-    init(for destination: HTTPRequest.Destination, of resource: URL) throws(TransportError) {
+    /// Makes nothing; the part is one of `resource` for the account of a jar.
+    init(for destination: HTTPRequest.Destination, of resource: URL, _ cookies: CookieSession?) throws(TransportError) {
         place = try FilePlace(destination)
-        key = PartialRecord.key(of: resource)
-        names = PartialNames(of: place.target, stem: place.isInFolder ? key : nil)
+        // Of the whole URL, because a query may name what is requested.
+        let hash = PartialNames.hash("\(cookies?.account ?? "") \(resource.absoluteString)")
+        key = PartialRecord.key(of: resource, hash: hash)
+        names = PartialNames(of: place.target, stem: place.isInFolder ? hash : nil)
         location = FileLocation(names.file, target: place.target)
     }
 

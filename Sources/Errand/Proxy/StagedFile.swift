@@ -34,13 +34,17 @@ final class StagedFile: LoadFile {
     let url: URL
     let location: FileLocation
     private let folder: String
+    private static let folderEnding = ".download"
+    /// Those in which this process has looked for what others have left.
+    private static let searched = Lock<Set<String>>([])
+
     // Held while the folder is made or removed, so that it is never made once it was removed.
     private let state = Lock(State.new)
 
     /// Makes nothing.
     init(for destination: HTTPRequest.Destination) throws(TransportError) {
         place = try FilePlace(destination)
-        let folder = place.folder.appendingPathComponent(".\(UUID().uuidString).download", isDirectory: true)
+        let folder = place.folder.appendingPathComponent(".\(UUID().uuidString)\(Self.folderEnding)", isDirectory: true)
         self.folder = folder.path
         url = folder.appendingPathComponent(place.target.lastPathComponent, isDirectory: false)
         location = FileLocation(url, target: place.target)
@@ -56,6 +60,7 @@ final class StagedFile: LoadFile {
             return (true, nil)
         }
         if let error { throw TransportError(cannotWrite: target, error) }
+        if isMade { Self.removeRest(in: place.folder.path) }
         return isMade
     }
 
@@ -110,7 +115,29 @@ final class StagedFile: LoadFile {
         }
     }
 
-    private func removeFolder() {
+    /// Removes what killed processes have left in a folder: what nothing has been written to for a day.
+    private static func removeRest(in folder: String) {
+        let isFirst = searched.withLock { searched in
+            if searched.count >= 1_000 { searched.removeAll() }
+            return searched.insert(folder).inserted
+        }
+        guard isFirst else { return }
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+            let path = "\(folder)/\(name)"
+            guard name.hasPrefix("."), name.hasSuffix(folderEnding),
+                UUID(uuidString: String(name.dropFirst().dropLast(folderEnding.count))) != nil,
+                let entry = stat(ofEntry: path), entry.st_mode & S_IFMT == S_IFDIR, entry.st_uid == geteuid()
+            else { continue }
+            let files = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+            let times = ([entry] + files.compactMap { stat(ofEntry: "\(path)/\($0)") }).map(\.modificationTime.tv_sec)
+            guard Date().timeIntervalSince1970 - Double(times.max() ?? 0) > 86_400 else { continue }
+            removeFolder(path)
+        }
+    }
+
+    private func removeFolder() { Self.removeFolder(folder) }
+
+    private static func removeFolder(_ folder: String) {
         // More than once, because a transport that has not ended may add a file meanwhile.
         for _ in 0..<100 {
             guard rmdir(folder) != 0, errno == ENOTEMPTY || errno == EEXIST else { return }

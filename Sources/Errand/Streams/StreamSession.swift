@@ -102,7 +102,7 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
         let attempts = isProven || reader.hasEvent ? 0 : connection.attempts
         reader.reconnect()
         // A server may ask for none, and end each connection at once.
-        let base = max(reader.reconnectionTime ?? Self.defaultDelay, attempts == 0 ? .zero : .milliseconds(500))
+        let base = max(reader.reconnectionTime ?? Self.defaultDelay, .milliseconds(attempts == 0 ? 100 : 500))
         // In seconds, because multiplying a long `Duration` can overflow.
         let longest = min(
             base / .seconds(1) * Double(1 << min(attempts, 30)),

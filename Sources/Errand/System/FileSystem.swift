@@ -44,6 +44,9 @@ extension stat {
     /// For root, the owner must be root.
     var isOwnerTrusted: Bool { st_uid == geteuid() || st_uid == 0 }
 
+    /// Whether it is no folder, and no pipe that would block.
+    var isFile: Bool { st_mode & S_IFMT == S_IFREG }
+
     var isWritableByOthers: Bool {
         st_mode & S_IWOTH != 0 || st_mode & S_IWGRP != 0 && !hasPrivateGroup
     }

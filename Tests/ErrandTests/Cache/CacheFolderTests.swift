@@ -59,6 +59,39 @@ struct CacheFolderTests {
         #expect(try names().isEmpty)
     }
 
+    @Test func `Of the lines by which a response varies, only what says nothing of the user is written`() throws {
+        let folder = try CacheFolder(in: temporary)
+        let lines: HeaderLines = ["Cookie": "sid=secret", "Authorization": "Bearer secret", "Accept-Language": "de-AT"]
+        let varying = lines.map(\.name).joined(separator: ", ")
+        func sample(_ cookie: String) throws -> CacheFolderSample {
+            try CacheFolderSample(
+                URL("http://shop.test/goods"),
+                headers: ["Vary": varying],
+                requestHeaders: ["Cookie": cookie, "Authorization": "Bearer secret", "Accept-Language": "de-AT"],
+                body: Data(cookie.utf8)
+            )
+        }
+        for cookie in ["sid=secret", "sid=other-secret"] { try sample(cookie).store(in: folder) }
+        let session = temporary.url.appending(path: "session")
+        let files = try names().map { session.appending(path: $0) }.filter { !$0.hasDirectoryPath }
+        let contents = try files.compactMap { file -> String? in
+            guard try file.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true else { return nil }
+            return String(decoding: try Data(contentsOf: file), as: UTF8.self)
+        }
+        #expect(contents.count == 2 && contents.allSatisfy { $0.contains("de-at") })
+        // The bodies have the cookies.
+        #expect(contents.filter { $0.contains("Bearer") || $0.components(separatedBy: "secret").count > 2 } == [])
+        #expect(Set(folder.bodies(try sample("").key)).count == 2)
+    }
+
+    @Test(arguments: [0o700, 0o777]) func `What others may have put into the folder is not removed`(_ mode: Int) throws {
+        let rest = temporary.url.appending(path: ".removed-1/d")
+        try FileManager.default.createDirectory(at: rest, withIntermediateDirectories: true)
+        chmod(temporary.url.path, mode_t(mode))
+        APICache(folder: temporary.url).waitForEviction()
+        #expect(FileManager.default.fileExists(atPath: rest.path) == (mode == 0o777))
+    }
+
     @Test(arguments: [100, long]) func `Of one key, the 32 variants are kept that were used last`(_ size: Int) throws {
         let folder = try CacheFolder(in: temporary)
         let session = temporary.url.appending(path: "session")
@@ -75,7 +108,8 @@ struct CacheFolderTests {
             }
         }
         let kept = Set(folder.entries(samples[0].key).compactMap { $0.stored.selection.lines.first?.value })
-        #expect(kept == Set((9..<40).map(String.init) + ["0"]))
+        let colors = (9..<40).map(String.init) + ["0"]
+        #expect(kept == Set(colors.map { Checksum.name(of: Array($0.utf8)) }))
         #expect(try names().count == 1 + 32 * (size > CacheFile.longestInlineBody ? 2 : 1))
     }
 

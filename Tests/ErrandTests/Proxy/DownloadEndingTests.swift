@@ -35,6 +35,34 @@ struct DownloadEndingTests {
         return request
     }
 
+    @Test func `What a killed process has left for a day is removed`() async throws {
+        func make(_ name: String, hoursAgo hours: Double, fileHoursAgo: Double? = nil) throws {
+            let url = folder.url.appending(path: name)
+            try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+            let file = url.appending(path: "cookies.txt")
+            try Data("x".utf8).write(to: file)
+            for (path, hours) in [(file.path, fileHoursAgo ?? hours), (url.path, hours)] {
+                let date = Date(timeIntervalSinceNow: -hours * 3_600)
+                try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: path)
+            }
+        }
+        let kept = (0..<4).map { _ in UUID().uuidString }
+        try make(".\(UUID().uuidString).download", hoursAgo: 25)
+        try make(".\(kept[0]).download", hoursAgo: 23)
+        // Something writes to it.
+        try make(".\(kept[1]).download", hoursAgo: 25, fileHoursAgo: 0)
+        try make("\(kept[2]).download", hoursAgo: 25)
+        try make(".\(kept[3])", hoursAgo: 25)
+        try make(".mine.download", hoursAgo: 25)
+        let request = request(ScriptedTransport { _ in .text("new") })
+        #expect(try await request.value().url == folder.file)
+        let names = [
+            ".\(kept[0]).download", ".\(kept[1]).download", "\(kept[2]).download", ".\(kept[3])", ".mine.download",
+            folder.file.lastPathComponent,
+        ]
+        #expect(try folder.names == names.sorted())
+    }
+
     // MARK: Cancels
 
     @Test(.fault(93), arguments: Instant.allCases, Manner.allCases)

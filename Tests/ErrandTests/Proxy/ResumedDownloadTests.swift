@@ -616,6 +616,52 @@ struct ResumedDownloadTests {
         #expect(try folder.names == [String(repeating: "ä", count: 127)])
     }
 
+    @Test func `A part is one of the account whose jar the load has`() async throws {
+        func outcome(_ jar: String) async throws -> APIErrorType? {
+            let service = APIService.sample { $0.baseURL = files.server.baseURL }
+            let jar = CookieJar(file: folder.url.appending(path: "jars/\(jar)"))
+            let request = DownloadRequest(
+                proxy: APIProxy(service: service, transport: try TransportKind.allCases[0].make(), cookies: jar)
+            )
+            (request.method, request.path, request.target) = (.get, "/photo", .file(target))
+            request.ownOptions.resumesDownload = true
+            return await self.outcome(request)
+        }
+        for _ in 0..<2 { files.cutNext(after: 1_000) }
+        #expect(try await outcome("a") == .transport)
+        #expect(try await outcome("a") == .transport)
+        #expect(try await outcome("b") == nil)
+        #expect(files.ranges == [nil, "bytes=1000-", nil])
+        #expect(try Data(contentsOf: target) == Self.content)
+    }
+
+    @Test func `A part of another origin is not continued, whatever the hash of its URL`() async throws {
+        files.cutNext(after: 1_000)
+        #expect(await outcome(try request()) == .transport)
+        let path = folder.url.appending(path: Self.names[1])
+        var record = try JSONDecoder().decode([String: JSONValue].self, from: Data(contentsOf: path))
+        let key = try #require(record["key"]?.string)
+        let origin = files.server.baseURL.originText
+        #expect(key.hasPrefix(origin + " "))
+        record["key"] = .string("http://other.test" + key.dropFirst(origin.count))
+        try JSONEncoder().encode(record).write(to: path)
+        #expect(await outcome(try request()) == nil)
+        #expect(files.ranges == [nil, nil])
+        try expectComplete()
+    }
+
+    @Test func `A pipe in the place of a part or of its record blocks nothing`() async throws {
+        for name in Self.names {
+            try? FileManager.default.removeItem(at: target)
+            for name in Self.names { try? FileManager.default.removeItem(at: folder.url.appending(path: name)) }
+            if name != Self.names[0] { try Data("x".utf8).write(to: folder.url.appending(path: Self.names[0])) }
+            #expect(mkfifo(folder.url.appending(path: name).path, 0o600) == 0)
+            #expect(DownloadedFile.partialBytes(of: target) == nil)
+            #expect(await outcome(try request()) == nil)
+            try expectComplete()
+        }
+    }
+
     @Test func `Parts of a week ago and of other versions are removed, and no other file`() async throws {
         func make(_ name: String, daysAgo days: Double) throws {
             let url = folder.url.appending(path: name)

@@ -110,6 +110,8 @@ struct TransferHookTests {
         for file in files {
             #expect(file.deletingLastPathComponent().path == FileManager.default.temporaryDirectory.path)
             #expect(try Data(contentsOf: file) == Data([1, 2]))
+            // Other users may look into that folder.
+            #expect(try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int == 0o600)
             try FileManager.default.removeItem(at: file)
         }
         server.stop()

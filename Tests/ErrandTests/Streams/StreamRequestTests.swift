@@ -480,13 +480,15 @@ struct StreamRequestTests {
         #expect(sent.allSatisfy { $0.headers["Cache-Control"] == "no-cache" })
     }
 
-    @Test func `Attempts without an event wait longer, up to the longest delay`() async {
+    @Test func `Attempts without an event wait longer, up to the longest delay`() async throws {
         respond([Self.events("data: a\n\n")])
         let request = make(EventStream.self)
+        request.ownOptions.reportsActivity = true
         request.loadData()
         await suspend(while: request.elements.isEmpty)
-        for attempt in 2...9 {
-            await clock.waitForSleepers()
+        var delays: [Duration] = []
+        for attempt in 2...25 {
+            delays.append(try #require(await delay(of: request)))
             // The longest delay by default.
             clock.advance(by: .seconds(30))
             await transport.waitForRequests(attempt)
@@ -494,6 +496,26 @@ struct StreamRequestTests {
         request.cancelAllRequests()
         #expect(await screen.screen.ending() == .cancelled)
         #expect(proxy.queuedCount == 0)
+        #expect(delays[0] == .seconds(3))
+        for (attempt, delay) in delays.enumerated() {
+            #expect(delay <= min(.seconds(3) * (1 << min(attempt, 10)), .seconds(30)))
+        }
+        // The probability that none of 20 is longer is 0.1 to the power of 20.
+        #expect(delays.contains { $0 > .seconds(3) })
+    }
+
+    @Test func `A server that wants no delay, and ends each connection, is waited for a little`() async throws {
+        let request = make(EventStream.self)
+        request.ownOptions.reportsActivity = true
+        respond((0..<3).map { _ in Self.events("retry: 0\ndata: a\n\n") })
+        request.loadData()
+        for attempt in 2...3 {
+            #expect(await delay(of: request) == .milliseconds(100))
+            clock.advance(by: .milliseconds(100))
+            await transport.waitForRequests(attempt)
+        }
+        request.cancelAllRequests()
+        #expect(await screen.screen.ending() == .cancelled)
     }
 
     /// Waits until it waits, and returns for how long.
