@@ -7,6 +7,13 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
+/// Why `Errand` reads the times of files, which the App Store asks for.
+#if os(macOS)
+let (privacy, unusedFiles): ([Resource], [String]) = ([.copy("PrivacyInfo.xcprivacy")], [])
+#else
+let (privacy, unusedFiles): ([Resource], [String]) = ([], ["PrivacyInfo.xcprivacy"])
+#endif
+
 /// Programs that tests start, where the platform allows child processes.
 func programs(_ names: String...) -> [Target.Dependency] {
     names.map { .target(name: $0, condition: .when(platforms: [.macOS, .linux])) }
@@ -40,7 +47,13 @@ let package = Package(
         .library(name: "ErrandInspector", targets: ["ErrandInspector"]),
     ],
     targets: [
-        .target(name: "Errand", dependencies: ["CurlRuntime"], swiftSettings: strict),
+        .target(
+            name: "Errand",
+            dependencies: ["CurlRuntime"],
+            exclude: unusedFiles,
+            resources: privacy,
+            swiftSettings: strict
+        ),
         .target(name: "ErrandImages", dependencies: ["Errand"], swiftSettings: strict),
         .target(name: "ErrandUI", dependencies: ["Errand", "ErrandImages"], swiftSettings: strict),
         .target(name: "ErrandTesting", dependencies: ["Errand"], swiftSettings: strict),

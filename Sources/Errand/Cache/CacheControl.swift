@@ -21,7 +21,7 @@ struct CacheControl {
 
     /// Returns 0 for what is no number, and for two values that contradict each other (RFC 9111 section 4.2.1); `nil` without the
     /// directive.
-    func seconds(_ name: String) -> Int? {
+    func seconds(_ name: String) -> Int64? {
         let values = directives.filter { $0.name == name || $0.name.hasPrefix(name + " ") }.map {
             Self.seconds($0.value)
         }
@@ -41,9 +41,9 @@ struct CacheControl {
     }
 
     /// As in `Age` too; larger numbers than a century are one.
-    static func seconds(_ text: String?) -> Int? {
+    static func seconds(_ text: String?) -> Int64? {
         guard let text, !text.isEmpty, text.utf8.allSatisfy(\.isASCIIDigit) else { return nil }
-        return min(Int(text) ?? .max, 3_155_760_000)
+        return min(Int64(text) ?? .max, 3_155_760_000)
     }
 
     private static func unquoted(_ value: ArraySlice<UInt8>) -> String {

@@ -190,7 +190,7 @@ extension CacheControl {
 
     /// RFC 9111 section 5.2.1.2.
     fileprivate var maxStale: Duration? {
-        names(in: "max-stale") == [] ? .seconds(3_155_760_000) : limit("max-stale")
+        names(in: "max-stale") == [] ? .seconds(3_155_760_000 as Int64) : limit("max-stale")
     }
 }
 

@@ -33,8 +33,8 @@ struct JSONNumber {
     }
 
     private static func power(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> Int {
-        // Larger than the exponent of any number but 0, and too small for an overflow.
-        let power = text.filter(\.isASCIIDigit).reduce(0) { min($0 * 10 + Int($1 - UInt8(ascii: "0")), 1 << 48) }
+        // Too small for an overflow; a text whose digits could make up for more is longer than that.
+        let power = text.filter(\.isASCIIDigit).reduce(0) { min($0 * 10 + Int($1 - UInt8(ascii: "0")), 1 << 27) }
         return text.first == UInt8(ascii: "-") ? -power : power
     }
 }

@@ -40,12 +40,19 @@ private struct Fields {
         if (70...99).contains(year) { year += 1900 }
         if (0...69).contains(year) { year += 2000 }
         guard year >= 1601, time.hour <= 23, time.minute <= 59, time.second <= 59 else { return nil }
-        var fields = tm()
-        (fields.tm_year, fields.tm_mon, fields.tm_mday) = (Int32(year - 1900), Int32(month - 1), Int32(day))
-        (fields.tm_hour, fields.tm_min, fields.tm_sec) = (Int32(time.hour), Int32(time.minute), Int32(time.second))
-        let seconds = timegm(&fields)
-        // A day that the month does not have has become one of another month.
-        return fields.tm_mday == day ? Date(timeIntervalSince1970: Double(seconds)) : nil
+        let first = Self.days(before: year, month)
+        let length = Self.days(before: month == 12 ? year + 1 : year, month % 12 + 1) - first
+        guard (1...length).contains(day) else { return nil }
+        let seconds = time.hour * 3_600 + time.minute * 60 + time.second
+        return Date(timeIntervalSince1970: Double(first + day - 1) * 86_400 + Double(seconds))
+    }
+
+    /// Returns the number of days from 1970 to the first of a month, in the Gregorian calendar; not by `timegm`, which has no later
+    /// time than that of 2038 on a device of 32 bits.
+    private static func days(before year: Int, _ month: Int) -> Int {
+        // In years that begin in March.
+        let (year, month) = month > 2 ? (year, month - 3) : (year - 1, month + 9)
+        return 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 - 719_468
     }
 
     private static func time(_ token: some Collection<UInt8>) -> (hour: Int, minute: Int, second: Int)? {

@@ -71,11 +71,11 @@ extension CookieFileFormat {
     private static func field(_ value: Bool) -> String { value ? "TRUE" : "FALSE" }
 
     /// At least 1: 0 means a session cookie.
-    private static func seconds(_ date: Date) -> Int {
-        Int(max(1, min(date.timeIntervalSince1970.rounded(.down), 1e12)))
+    private static func seconds(_ date: Date) -> Int64 {
+        Int64(max(1, min(date.timeIntervalSince1970.rounded(.down), 1e12)))
     }
 
-    private static func milliseconds(_ date: Date) -> Int {
-        Int(max(-1e15, min((date.timeIntervalSince1970 * 1000).rounded(), 1e15)))
+    private static func milliseconds(_ date: Date) -> Int64 {
+        Int64(max(-1e15, min((date.timeIntervalSince1970 * 1000).rounded(), 1e15)))
     }
 }

@@ -102,6 +102,10 @@ struct FileDescriptor: ~Copyable {
 
     /// Waits until everything that was written is on the disk.
     func synchronize() throws(SystemError) {
+        #if canImport(Darwin)
+        // Untested: after `fsync`, the bytes may be in the memory of the drive, and reach the disk in another order.
+        if fcntl(number, F_BARRIERFSYNC) == 0 { return }
+        #endif
         _ = try Self.retrying("fsync") { fsync(number) }
     }
 

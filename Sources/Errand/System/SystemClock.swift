@@ -5,7 +5,7 @@ public import Foundation
 public struct SystemClock: APIClock {
     private static let start = ContinuousClock.now
     // A century; the runtime cannot count to the end of a wait of `Int64.max` seconds.
-    private static let longestSleep = Duration.seconds(36_525 * 86_400)
+    private static let longestSleep = Duration.seconds(36_525 * 86_400 as Int64)
 
     /// Creates the clock; all of them show the same time.
     public init() {}

@@ -14,7 +14,7 @@ struct ExchangeClock: Sendable {
 extension Duration {
     /// Limited to 0 through a hundred years so that adding them to an instant cannot overflow.
     package var clampedNanoseconds: Int64 {
-        let limit = Duration.seconds(100 * 365 * 86_400)
+        let limit = Duration.seconds(100 * 365 * 86_400 as Int64)
         let (seconds, attoseconds) = Swift.min(Swift.max(self, .zero), limit).components
         return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
     }

@@ -32,7 +32,8 @@ extension HeaderReader {
         guard try uint32() == 13, try code() == "IHDR" else { throw .invalid("it does not begin with IHDR") }
         let (width, height, depth, color) = (try uint32(), try uint32(), try uint8(), try uint8())
         let (compression, filter, interlace) = (try uint8(), try uint8(), try uint8())
-        guard Self.crc32(bytes[12..<29]) == (try uint32()) else { throw .invalid("the checksum of IHDR is wrong") }
+        let checksum = UInt32(bigEndian: try take(4).loadUnaligned(as: UInt32.self))
+        guard Self.crc32(bytes[12..<29]) == checksum else { throw .invalid("the checksum of IHDR is wrong") }
         guard max(width, height) <= Int32.max, compression | filter == 0, interlace <= 1,
             Self.pngDepths[color]?.contains(depth) == true
         else { throw .invalid("IHDR has an invalid size, bit depth, color type or method") }
@@ -43,12 +44,12 @@ extension HeaderReader {
     private static let pngDepths = [0: [1, 2, 4, 8, 16], 2: [8, 16], 3: [1, 2, 4, 8], 4: [8, 16], 6: [8, 16]]
 
     /// Annex D, without its table, because the bytes are few.
-    static func crc32(_ bytes: some Sequence<UInt8>) -> Int {
+    static func crc32(_ bytes: some Sequence<UInt8>) -> UInt32 {
         var crc = UInt32.max
         for byte in bytes {
             crc ^= UInt32(byte)
             for _ in 0..<8 { crc = crc >> 1 ^ (crc & 1) * 0xEDB8_8320 }
         }
-        return Int(~crc)
+        return ~crc
     }
 }

@@ -21,19 +21,19 @@ struct CredentialScope: Sendable {
     }
 
     /// Returns the number of days since 1970.
-    static func day(of date: Date) -> Int { seconds(of: date).floorDivided(by: 86_400) }
+    static func day(of date: Date) -> Int { Int(seconds(of: date).floorDivided(by: 86_400)) }
 
     /// Returns the whole seconds since 1970, as far as years have four digits.
-    private static func seconds(of date: Date) -> Int {
-        Int(min(max(date.timeIntervalSince1970, -62_167_219_200), 253_402_300_799).rounded(.down))
+    private static func seconds(of date: Date) -> Int64 {
+        Int64(min(max(date.timeIntervalSince1970, -62_167_219_200), 253_402_300_799).rounded(.down))
     }
 
     /// Returns a moment in the basic format of ISO 8601, in UTC and in whole seconds.
     static func text(of date: Date) -> String {
         let seconds = seconds(of: date)
         let days = seconds.floorDivided(by: 86_400)
-        let (year, month, day) = civil(days: days)
-        let time = seconds - days * 86_400
+        let (year, month, day) = civil(days: Int(days))
+        let time = Int(seconds - days * 86_400)
         return String(unsafeUninitializedCapacity: 16) { buffer in
             buffer.write(year, digits: 4, at: 0)
             buffer.write(month, digits: 2, at: 4)
@@ -61,8 +61,8 @@ struct CredentialScope: Sendable {
     }
 }
 
-extension Int {
-    fileprivate func floorDivided(by divisor: Int) -> Int {
+extension SignedInteger {
+    fileprivate func floorDivided(by divisor: Self) -> Self {
         let quotient = self / divisor
         return self % divisor < 0 ? quotient - 1 : quotient
     }

@@ -54,6 +54,7 @@ public var F_GETFL: Int32 { 3 }
 public var F_SETFL: Int32 { 4 }
 public var F_DUPFD_CLOEXEC: Int32 { 67 }
 public var F_SETNOSIGPIPE: Int32 { 73 }
+public var F_BARRIERFSYNC: Int32 { 85 }
 public var F_GETNOSIGPIPE: Int32 { 74 }
 public var FD_CLOEXEC: Int32 { 1 }
 public var LOCK_SH: Int32 { 1 }

@@ -84,7 +84,8 @@ struct CacheFolderTests {
         #expect(Set(folder.bodies(try sample("").key)).count == 2)
     }
 
-    @Test(arguments: [0o700, 0o777]) func `What others may have put into the folder is not removed`(_ mode: Int) throws {
+    @Test(arguments: [0o700, 0o777]) func `What others may have put into the folder is not removed`(_ mode: Int) throws
+    {
         let rest = temporary.url.appending(path: ".removed-1/d")
         try FileManager.default.createDirectory(at: rest, withIntermediateDirectories: true)
         chmod(temporary.url.path, mode_t(mode))

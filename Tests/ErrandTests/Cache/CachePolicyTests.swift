@@ -304,7 +304,7 @@ struct CachePolicyTests {
     // MARK: Cache-Control
 
     @Test func `Directives are read from all lines, in any case, quoted or not`() {
-        let expected: [(String, Int?)] = [
+        let expected: [(String, Int64?)] = [
             ("max-age=60", 60), ("MAX-AGE=60", 60), ("max-age=\"60\"", 60), ("a=\"b, c\", max-age=60", 60),
             ("max-age=60, max-age=60", 60), ("max-age=60, max-age=1", 0), ("max-age=abc", 0), ("max-age=1.5", 0),
             ("max-age=-1", 0), ("max-age", 0), ("max-age=", 0), ("max-age=99999999999999999999", 3_155_760_000),

@@ -22,6 +22,45 @@ struct AppleCodeTests {
         }
     }
 
+    @Test func `The privacy manifest names what the libraries use, and only Errand uses it`() throws {
+        let root = TypeChecker.root.appending(path: "Sources")
+        let manifest = try PropertyListDecoder().decode(
+            PrivacyManifest.self,
+            from: Data(contentsOf: root.appending(path: "Errand/PrivacyInfo.xcprivacy"))
+        )
+        #expect(
+            manifest.NSPrivacyAccessedAPITypes.map(\.NSPrivacyAccessedAPIType) == [
+                "NSPrivacyAccessedAPICategoryFileTimestamp"
+            ]
+        )
+        #expect(manifest.NSPrivacyAccessedAPITypes.allSatisfy { !$0.NSPrivacyAccessedAPITypeReasons.isEmpty })
+        // Those of Apple's list that have names of their own; others are `mach_absolute_time`, `UserDefaults` and free space.
+        let times = /\b(?:[lf]?stat|fstatat|getattrlist)\(|(?i:(?:modification|creation)Date(?:Key)?\b)/
+        let others =
+            /mach_absolute_time|systemUptime|UserDefaults|\bf?statv?fs\(|volumeAvailableCapacity|systemFreeSize/
+        let libraries = try FileManager.default.contentsOfDirectory(atPath: root.path).filter { $0.hasPrefix("Errand") }
+        var users: Set<String> = []
+        for library in libraries {
+            let folder = root.appending(path: library)
+            for path in try FileManager.default.subpathsOfDirectory(atPath: folder.path) where path.hasSuffix(".swift")
+            {
+                let text = try String(contentsOf: folder.appending(path: path), encoding: .utf8)
+                if text.contains(times) { users.insert(library) }
+                #expect(!text.contains(others), "\(library)/\(path)")
+            }
+        }
+        #expect(users == ["Errand"])
+    }
+
+    private struct PrivacyManifest: Decodable {
+        struct Category: Decodable {
+            let NSPrivacyAccessedAPIType: String
+            let NSPrivacyAccessedAPITypeReasons: [String]
+        }
+
+        let NSPrivacyAccessedAPITypes: [Category]
+    }
+
     private static let platforms = ["iOS", "macOS", "tvOS", "watchOS", "visionOS"]
 
     private static func sources() throws -> [Source] {

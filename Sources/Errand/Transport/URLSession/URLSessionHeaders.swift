@@ -29,7 +29,7 @@ extension HTTPHeaders {
     /// (RFC 9110 section 5.1) are omitted.
     init(urlSessionFields fields: [AnyHashable: Any]) {
         let lines = fields.compactMap { name, value in
-            (name as? String).flatMap { name in (value as? String).map { HTTPField(name, $0) } }
+            (name as? String).flatMap { name in (value as? String).map { HTTPField(name, ofURLSession: $0) } }
         }.filter { !$0.name.isEmpty && $0.name.utf8.allSatisfy(\.isToken) }
         self.init(lines.sorted { $0.name < $1.name }.flatMap(\.unfolded))
     }
@@ -43,6 +43,17 @@ extension HTTPField {
     /// A value for which libcurl omits the header.
     fileprivate static let suppressed = " "
     #endif
+
+    fileprivate init(_ name: String, ofURLSession value: String) {
+        #if canImport(Darwin)
+        // Untested: each byte has become a character.
+        if value.unicodeScalars.allSatisfy({ $0.value <= 0xFF }) {
+            self.init(name, bytes: value.unicodeScalars.map { UInt8($0.value) })
+            return
+        }
+        #endif
+        self.init(name, value)
+    }
 
     fileprivate var separator: String { isNamed("Cookie") ? "; " : ", " }
 

@@ -15,6 +15,10 @@ import FoundationNetworking
 /// `Content-Type: application/x-www-form-urlencoded` for a `POST` with a body; set the `Content-Type` of a body. While bytes of
 /// a response are written to a file, its task is suspended, so that a slow disk slows the server. A request to a host with pinned
 /// public keys may be sent before it fails, when the connection resumes a TLS session of another `URLSession` of the process.
+/// A chunked body of HTTP/1.1 that ends between two chunks, without the last one, is accepted as complete. The beginning of a body
+/// arrives only with 512 bytes or the end, unless its `Content-Type` is one that the system need not guess, such as
+/// `application/json`, or the response has `X-Content-Type-Options: nosniff`. Header lines restart the timeout only when all of
+/// them have arrived.
 ///
 /// Use it on Linux only for trusted servers: there, the process crashes when a response has trailers, is truncated inside its head,
 /// or redirects to an escaped or IPv6 host without a scheme; IPv6 literals, private certificate authorities and header lines
