@@ -238,7 +238,7 @@ extension ResponseSerializer where Value: Decodable {
 extension ResponseSerializer<String> {
     /// Text: the string under the data key of a JSON response with an envelope, or else the whole body as UTF-8.
     ///
-    /// An envelope with a failure fails the load whatever its `Content-Type`.
+    /// An envelope with a failure fails the load whatever its `Content-Type`; with a ``ResponseDecoder``, only if it can decode it.
     public static var text: Self {
         Self(from: .memory, decoding: .enveloped) { response, reader in
             guard reader.canDecode(response), let envelope = reader.service.envelope, !envelope.isWholeBody else {
@@ -251,7 +251,8 @@ extension ResponseSerializer<String> {
 }
 
 extension ResponseSerializer<Data> {
-    /// The body, unchanged; a response whose envelope contains a failure fails, whatever its `Content-Type`.
+    /// The body, unchanged; a response whose envelope contains a failure fails, whatever its `Content-Type`; with a
+    /// ``ResponseDecoder``, only if it can decode it.
     public static var data: Self {
         Self(from: .memory, decoding: .none) { response, reader in
             try reader.checkEnvelope(of: &response)
@@ -261,7 +262,8 @@ extension ResponseSerializer<Data> {
 }
 
 extension ResponseSerializer<Void> {
-    /// Nothing; a response whose envelope contains a failure fails, whatever its `Content-Type`.
+    /// Nothing; a response whose envelope contains a failure fails, whatever its `Content-Type`; with a
+    /// ``ResponseDecoder``, only if it can decode it.
     ///
     /// Every other response is a success, even without an envelope.
     public static var nothing: Self {

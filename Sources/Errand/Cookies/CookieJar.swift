@@ -3,7 +3,8 @@ public import Foundation
 /// A cookie store that follows RFC 6265bis; with a file, its cookies persist when the process ends.
 ///
 /// A jar contains one account's cookies: give each service, or each account of a service, a separate jar and file. All
-/// methods may be called on any thread; only the initializer, ``flush()`` and ``clear()`` wait for the disk.
+/// methods may be called on any thread; only the initializer, ``jar(of:)``, ``flush()`` and ``clear()`` wait for the
+/// disk.
 ///
 /// Changes are saved within a fraction of a second, immediately by ``flush()`` and ``clear()``, and when the process exits, but
 /// not when a signal ends the process. The file is a Netscape `cookies.txt`, which curl and other programs read and write. Each
@@ -76,7 +77,8 @@ public final class CookieJar: Sendable {
     ///   - capacity: The maximum number of cookies in the jar, from 1 to 1,000,000; 3,300 by default. Beyond it, the least
     ///     recently used cookies are evicted, those of sites with many cookies first. One site has at most 180 cookies. Jars that
     ///     share a file must have the same capacity.
-    ///   - publicSuffixList: A list in the format of publicsuffix.org; the system's by default.
+    ///   - publicSuffixList: A list in the format of publicsuffix.org; by default that of the system, which only Linux
+    ///     has.
     ///   - trustworthyLoopback: Whether `http` to `localhost`, `*.localhost`, `127.0.0.0/8` and `::1` may set and receive
     ///     `Secure` cookies, as in browsers; `false` by default.
     ///   - date: The current time, which decides whether the file's cookies have expired.

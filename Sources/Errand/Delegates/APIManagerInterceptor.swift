@@ -6,7 +6,8 @@
 @MainActor public protocol APIManagerInterceptor: AnyObject {
     /// Returns whether a load may be sent.
     ///
-    /// Called once for each load, before anything is sent. Return false to end the load as cancelled. Returns true by default.
+    /// Called once for each load, before anything is sent; not for a `loadIfNeeded` that ends with the response that there is. Return
+    /// false to end the load as cancelled. Returns true by default.
     func request(_ request: BaseAPIRequest, shouldLoad params: APIParams?) -> Bool
 
     /// The last response of a load, with any status, has been received and is not yet validated.
@@ -21,10 +22,11 @@
     /// Called once for each load, cancelled loads included, before the delegate; called again with `cancelled` if the load is
     /// cancelled inside this method. A load with the ending `success` may still fail: a download with `storage`, if its file
     /// cannot replace the destination; a page with `invalidResponse`, if edits of the list have made it out of date too often.
-    /// Does nothing by default.
+    /// Not called when the request has been released. Does nothing by default.
     func request(_ request: BaseAPIRequest, willEnd ending: APIEnding)
 
-    /// A load has ended. Called once for each load, after the delegate. Does nothing by default.
+    /// A load has ended. Called once for each load, after the delegate, unless the request has been released. Does nothing by
+    /// default.
     func request(_ request: BaseAPIRequest, didEnd ending: APIEnding)
 }
 

@@ -6,8 +6,8 @@
     /// Returns whether these parameters may be sent.
     ///
     /// Called once for each load that the interceptor does not refuse, on the main actor, after
-    /// ``BaseAPIRequest/reformParams(_:)`` and before anything is sent. Return false to fail the load with `invalidRequest`.
-    /// Returns true by default.
+    /// ``BaseAPIRequest/reformParams(_:)`` and before anything is sent; not for a `loadIfNeeded` that ends with the response
+    /// that there is. Return false to fail the load with `invalidRequest`. Returns true by default.
     ///
     /// - Throws: The error with which the load fails; throw it instead of returning false to choose the type and the message.
     func request(_ request: BaseAPIRequest, accepts params: APIParams?) throws(APIError) -> Bool

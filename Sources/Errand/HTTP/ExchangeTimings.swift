@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The durations of the phases of one request and its response, and the number of transferred bytes.
+/// The durations of the phases of one request and its response.
 ///
 /// A phase is `nil` if it did not occur, such as the name lookup on a reused connection, or if the transport cannot measure it.
 /// On Linux, `URLSession` measures only ``body`` and ``total``. libcurl before 8.10 measures ``request`` only for a body that is

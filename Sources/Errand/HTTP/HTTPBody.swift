@@ -24,7 +24,7 @@ public struct HTTPBody: Sendable, Hashable {
     /// No body.
     public static let empty = HTTPBody([])
 
-    /// Creates a body of these bytes; no bytes are sent as `Content-Length: 0`.
+    /// Creates a body of these bytes; an empty `Data` is sent with `Content-Length: 0`.
     public static func data(_ data: Data) -> HTTPBody {
         HTTPBody([.data(data)])
     }

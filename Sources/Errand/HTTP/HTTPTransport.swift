@@ -20,7 +20,7 @@ public protocol HTTPTransport: Sendable {
     /// Called by a proxy off the main actor, for several requests at a time.
     ///
     /// - Parameters:
-    ///   - request: A request that has passed `HTTPRequest.validate()`.
+    ///   - request: A request whose method, URL and header lines the proxy has checked.
     ///   - progress: Called on any thread, in order, while bytes are transferred; never after `send` has returned, nor for the
     ///     body of a redirect that ``HTTPRequest/redirectPolicy`` allows to follow.
     /// - Returns: The final (not 1xx) response, whatever its status.

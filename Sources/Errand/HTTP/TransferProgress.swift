@@ -19,8 +19,8 @@ public struct TransferProgress: Sendable, Equatable {
     public let totalBytes: Int64?
     /// The number of the load's attempt that transfers the bytes, starting at 1.
     ///
-    /// The bytes count from 0 in each attempt, also for a retry and after a relogin, but for a download that continues: its bytes
-    /// count from the beginning of the file.
+    /// The bytes count from 0 in each attempt, also for a retry and after a relogin, except for a download that continues: its
+    /// bytes count from the beginning of the file.
     public internal(set) var attempt = 1
 
     /// Creates a report.

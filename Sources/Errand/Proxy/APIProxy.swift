@@ -185,7 +185,7 @@ public final class APIProxy: Sendable {
     ///
     /// Sends and stores cookies and follows redirects, but applies nothing else of a service. The call queues like a load of
     /// normal priority, unless it is made inside ``ReloginHandler/relogin()``. It is listed in ``activeRequests``, and can be
-    /// cancelled by its ID or by cancelling the task. Its ``HTTPRequest/deadline`` does not run while it queues.
+    /// cancelled by its ID or by cancelling the task. Its ``HTTPRequest/deadline`` does not run before its first turn.
     ///
     /// - Parameters:
     ///   - request: The request to send.

@@ -4,7 +4,7 @@ public struct ActiveRequest: Sendable, Identifiable {
     public enum Kind: Sendable {
         /// A response in memory.
         case data
-        /// A form or a body of files or streams.
+        /// A multipart form, or a body with a file or a stream; not one that a custom serializer makes.
         case upload
         /// A response in a file.
         case download

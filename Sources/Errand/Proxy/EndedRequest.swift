@@ -2,7 +2,8 @@
 public struct EndedRequest: Sendable, Identifiable {
     /// The load's ID.
     public let id: RequestID
-    /// The class of the request; `nil` for a plain call.
+    /// The class of the request; `nil` for a plain call, and for a load that validates a stored response in the
+    /// background.
     public let requestClass: AnyClass?
     /// The request method.
     public let method: HTTPMethod

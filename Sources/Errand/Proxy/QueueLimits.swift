@@ -1,7 +1,7 @@
 /// How many requests of a proxy may be on the wire at a time; the others queue.
 ///
-/// The transport's ``TransportCapacity`` applies as well. A queued request sends nothing, can be cancelled like any other, and
-/// neither its `timeout` nor its `deadline` runs.
+/// The transport's ``TransportCapacity`` applies as well. A queued request sends nothing and can be cancelled like any other. Its
+/// `timeout` does not run, and its `deadline` not before its first turn.
 public struct QueueLimits: Sendable {
     /// The limit for one host and port; 64 by default.
     public var perHost: Int

@@ -48,8 +48,14 @@ extension RequestDraft {
     var kind: ActiveRequest.Kind {
         if case .request(let request, _) = replacement {
             guard request.destination == .memory else { return .download }
-            return request.body.pieces.contains { if case .data = $0 { false } else { true } } ? .upload : .data
+            return request.body.isInMemory ? .data : .upload
         }
-        return destination != .memory ? .download : form != nil ? .upload : .data
+        guard destination == .memory else { return .download }
+        if case .raw(let body, _) = serializer.format, !body.isInMemory { return .upload }
+        return form != nil ? .upload : .data
     }
+}
+
+extension HTTPBody {
+    fileprivate var isInMemory: Bool { pieces.allSatisfy { if case .data = $0 { true } else { false } } }
 }

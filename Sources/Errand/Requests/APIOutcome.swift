@@ -14,7 +14,9 @@ public import Observation
         get throws(APIError) { try (result ?? .failure(APIError(.cancelled))).get() }
     }
 
-    /// Cancels this request alone, now or when it begins; does nothing when it has ended.
+    /// Cancels this request, now or when it begins; does nothing when it has ended.
+    ///
+    /// In an ``APIBatch`` the other requests continue; an ``APIChain`` ends as cancelled.
     ///
     /// If other calls wait for the same load, the load continues for them, as after cancelling the task of a `value()`.
     public func cancel() {

@@ -1,4 +1,5 @@
-/// A ready-made request for a call that needs no class of its own; takes as arguments everything that a subclass overrides.
+/// A ready-made request for a call that needs no class of its own; takes as arguments what a subclass overrides, except
+/// the two `reform` methods.
 ///
 /// ```swift
 /// let invoice = try await APIRequest<Invoice>("/orders/{id}/invoice", params: ["id": 7]).value()

@@ -8,7 +8,7 @@ public struct APIRequestOptions: Sendable {
     /// The longest time of a load after its wait in the queue, including retries, back-off and relogin; `nil`, the default, is
     /// the service's deadline.
     ///
-    /// A load that has not ended by then fails with `timeout`. The time in the queue does not count.
+    /// A load that has not ended by then fails with `timeout`. The time in the queue before the first turn does not count.
     public var deadline: Duration?
     /// The priority in the queue of requests; `normal` by default.
     public var priority: RequestPriority
@@ -78,7 +78,8 @@ public struct APIRequestOptions: Sendable {
     /// policy needs stored responses (any but `http`, `none` and `reload`) fails with `invalidRequest`.
     ///
     /// A ``PageAPIRequest`` whose list is reloaded, with ``APIManager/reload(params:indicator:message:)`` or
-    /// ``APIManager/refreshAll()``, and its following pages come from the network; each page is stored by itself.
+    /// ``APIManager/refreshAll()``, and its following pages come from the network; each page is stored by itself. If the list has no
+    /// page yet and the network gives no response, a stored one may be used.
     public var cachePolicy: CachePolicy
     /// Adapters for every attempt of a load, called after the ``APIService/adapters`` of the service; none by default.
     public var adapters: Adapters

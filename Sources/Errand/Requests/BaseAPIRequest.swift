@@ -3,7 +3,7 @@ public import Observation
 /// One endpoint of one screen: subclass it, adopt ``APIManager``, and load it any number of times.
 ///
 /// All methods are called on the main actor, and all properties that a view shows are observable. The properties that a
-/// subclass overrides are *hooks*: each is read once for every load, inside the call that begins it.
+/// subclass overrides are *hooks*: each is read for every load, inside the call that begins it.
 ///
 /// Keep the request in a property of the screen. When a request is released, its loads are cancelled unless
 /// ``APIRequestOptions/releasePolicy`` is `finish`, and its delegate is not called in either case. A local variable is not

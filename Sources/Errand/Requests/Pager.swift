@@ -2,7 +2,8 @@
 @MainActor protocol Pager: AnyObject {
     var failedPart: ListPart? { get }
     var hasPages: Bool { get }
-    /// Whether the pages come from the network: those of a reload do, the following ones, and those after an edit.
+    /// Whether the pages come from the network: those of a reload do, the following ones, and those after an edit; a first page may
+    /// still be a stored one without a response.
     var isReloading: Bool { get set }
     var lastPageLoad: RequestID? { get }
     var followUp: ListPart? { get }

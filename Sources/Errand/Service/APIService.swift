@@ -119,7 +119,7 @@ public struct APIService: Sendable {
     /// Reads the code and message of responses whose status is not accepted; by default as RFC 9457 problem details, `nil` reads
     /// nothing.
     ///
-    /// The ``envelope`` is read only if this reader finds nothing.
+    /// The ``envelope`` is read only if this reader finds no code; a message that it has found remains.
     public var failureReader: FailureReader? {
         get { contents.failureReader }
         set { contents.failureReader = newValue }

@@ -21,8 +21,8 @@ public struct FailureReader: Sendable {
     ///   - readsSuccess: Whether responses with a 2xx status are read as well, for a server that reports failures with 200. If
     ///     `read` returns a failure for a 2xx response, the load fails with `server`. False by default.
     ///   - read: Returns the failure in a response, or `nil` if it recognizes none; throwing an error has the same effect as
-    ///     `nil`. Called off the main actor, once for each response whose status is not accepted, and with `readsSuccess` also
-    ///     for 2xx responses.
+    ///     `nil`. Called off the main actor, once for each response whose status is not accepted, with `readsSuccess` also for
+    ///     2xx responses, and with ``APIService/isLoginExpired`` for all but 2xx.
     public init(readsSuccess: Bool = false, _ read: @escaping @Sendable (APIResponse) throws -> ServerFailure?) {
         readers = [Reader(readsSuccess: readsSuccess, read: read)]
     }

@@ -6,8 +6,9 @@ import Foundation
 /// section 9.2.2), if the load has an ``APIRequestOptions/idempotencyKey``, or if the server asks for another attempt: with
 /// status 429 or 503 and `Retry-After`, not after a redirect (``retryAfterAppliesToAllMethods``).
 ///
-/// A cancellation is never retried. A timeout and the errors `security`, `decoding`, `invalidRequest`, `loginExpired`,
-/// `responseTooLarge`, `server` and `storage` are retried only if ``decide`` returns true.
+/// A cancellation is never retried. A timeout and the errors `security`, `decoding`, `invalidRequest`, `invalidResponse`,
+/// `loginExpired`, `responseTooLarge`, `server` and `storage` are retried only if ``decide`` returns true, and so is `transport`,
+/// unless there was no connection or it was lost.
 public struct RetryPolicy: Sendable {
     /// The maximum number of retries of a load; 2 by default.
     public var maxRetries: Int

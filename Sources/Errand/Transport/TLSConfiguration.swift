@@ -40,7 +40,7 @@ public struct TLSConfiguration: Sendable {
     /// named here may have any key. But if any host is named, a host that cannot be compared with the names fails in the same
     /// way: a percent-encoded name that is not ASCII, or a name with an empty label, such as `api.example.com..`.
     ///
-    /// `CurlTransport` sends requests to a host with keys over HTTP/2 or HTTP/1.1, even with
+    /// The transport of Linux sends requests to a host with keys over HTTP/2 or HTTP/1.1, even with
     /// ``TransportConfiguration/assumesHTTP3Capable``, because older versions of libcurl do not compare keys over HTTP/3. The
     /// keys do not apply to a proxy server.
     ///

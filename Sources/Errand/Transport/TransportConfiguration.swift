@@ -8,14 +8,14 @@ public import FoundationNetworking
 ///
 /// The settings are the same on every platform, and none is silently ignored. Creating a transport with an invalid value, or with
 /// a setting that the transport cannot apply, throws ``TransportError/Kind/invalidRequest`` with the name of the setting. On
-/// Linux, the files and the password of ``TLSConfiguration/clientIdentity`` are checked later: if they are invalid, requests to
-/// the identity's origins fail.
+/// Linux, the contents of the files and the password of ``TLSConfiguration/clientIdentity`` are checked later: if they are
+/// invalid, requests to the identity's origins fail.
 public struct TransportConfiguration: Sendable {
     /// The proxy server for the requests.
     public enum Proxy: Sendable {
         /// The proxy server of the environment variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`; on Apple's
-        /// platforms, that of the system's settings. `CurlTransport` uses no proxy server if none of the first three is set when
-        /// it is created; otherwise, it reads the variables for each request.
+        /// platforms, that of the system's settings. The transport of Linux uses no proxy server if none of the first three is
+        /// set when it is created; otherwise, it reads the variables for each request.
         case environment
         /// This proxy server; the URL has a host and the scheme `http`, `https`, `socks4`, `socks4a`, `socks5` or `socks5h`, and
         /// may contain user and password. Apple's platforms support only `http`, `https` and `socks5h`.
@@ -31,7 +31,7 @@ public struct TransportConfiguration: Sendable {
     public var connectionsPerHost = 16
     /// The maximum number of connections of an ``APIProxy`` to all hosts, at least 1; 128 by default.
     ///
-    /// `CurlTransport` keeps up to as many unused connections open; `URLSession` decides this itself.
+    /// The transport of Linux keeps up to as many unused connections open; `URLSession` decides this itself.
     public var connections = 128
     /// The longest time for opening a connection, including TLS; must be more than 0, 30 s by default.
     ///
@@ -67,7 +67,7 @@ public struct TransportConfiguration: Sendable {
     /// Whether servers are assumed to support HTTP/3, even without an `Alt-Svc` header; false by default.
     ///
     /// This is a hint for `https` URLs: if a server does not respond over HTTP/3, the request is sent over HTTP/2 or HTTP/1.1.
-    /// `CurlTransport` requires libcurl 7.88 or later with HTTP/3, and does not use HTTP/3 for a host with
+    /// The transport of Linux requires libcurl 7.88 or later with HTTP/3, and does not use HTTP/3 for a host with
     /// ``TLSConfiguration/pinnedPublicKeys``.
     public var assumesHTTP3Capable = false
     /// Changes the configuration of a `URLSession` before it is created; `nil` by default.

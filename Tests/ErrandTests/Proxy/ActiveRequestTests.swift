@@ -53,25 +53,28 @@ struct ActiveRequestTests {
         let data = GoodsRequest(proxy: proxy)
         data.path = "/goods"
         data.loadData()
-        let upload = UploadSample(proxy: proxy)
-        upload.customSerializer = .multipart
+        let file = folder.url.appending(path: "sent")
+        try Data("sent".utf8).write(to: file)
+        let form = UploadSample(proxy: proxy)
+        form.customSerializer = .multipart
+        form.loadData()
+        let raw = RequestSerializer.raw(.file(file), contentType: "text/plain")
+        let upload = APIRequest<Void>("/goods", method: .post, requestSerializer: raw, proxy: proxy)
         upload.loadData()
         let download = DownloadRequest(proxy: proxy)
         (download.method, download.path, download.target) = (.get, "/goods", .folder(folder.url))
         download.loadData()
         let service = APIService.sample()
-        let file = folder.url.appending(path: "sent")
-        try Data("sent".utf8).write(to: file)
         var plain = HTTPRequest(.get, URL("/goods"))
         plain.destination = .file(folder.url.appending(path: "received"))
         let calls = [plain, HTTPRequest(.post, URL("/goods"), body: .file(file)), HTTPRequest(.get, URL("/goods"))].map
         {
             call in Task { [proxy] in try? await proxy.send(call, to: service) }
         }
-        await suspend(while: proxy.activeRequests.count < 6 || proxy.activeRequests.contains(where: \.isQueued))
+        await suspend(while: proxy.activeRequests.count < 7 || proxy.activeRequests.contains(where: \.isQueued))
         let kinds = proxy.activeRequests.map(\.kind)
-        #expect(kinds[..<3] == [.data, .upload, .download])
-        #expect(Set(kinds[3...]) == [.download, .upload, .data])
+        #expect(kinds[..<4] == [.data, .upload, .upload, .download])
+        #expect(Set(kinds[4...]) == [.download, .upload, .data])
         gate.open()
         proxy.cancelAllRequests()
         for call in calls { _ = await call.value }

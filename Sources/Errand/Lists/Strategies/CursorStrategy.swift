@@ -52,7 +52,8 @@ extension StandardPageStrategy {
         /// Creates a source from a function.
         ///
         /// - Parameter read: Returns the cursor, or `nil` at the end of the list. If it throws an error for the next page, the
-        ///   next load fails with that error. Called once for each page, on the main actor.
+        ///   next load fails with `decoding`, whose reason is the description of the error. Called once for each page, on the
+        ///   main actor.
         public init(_ read: @escaping @Sendable (PageInfo) throws(PageStrategyError) -> String?) {
             self.read = read
         }
