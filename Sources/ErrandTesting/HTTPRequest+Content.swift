@@ -42,8 +42,7 @@ extension HTTPRequest {
     public var form: [String: [String]] {
         get throws {
             let body = try bodyInMemory
-            let type = headers["Content-Type"]?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
-            guard type == "application/x-www-form-urlencoded" else {
+            guard headers.mediaType == "application/x-www-form-urlencoded" else {
                 throw Self.error("the body is not a form; \(typeForReason)")
             }
             return Self.values(in: String(decoding: body, as: UTF8.self))

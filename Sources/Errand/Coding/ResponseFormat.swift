@@ -16,12 +16,8 @@ extension APIResponse {
 
     /// Only a type of the list below.
     var typeForReason: String {
-        headers["Content-Type"].map { Self.mediaType($0) ?? "another Content-Type" } ?? "no Content-Type"
-    }
-
-    private static func mediaType(_ field: String) -> String? {
-        let type = field.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
-        return mediaTypes.first { $0 == type }
+        guard let type = headers.mediaType else { return "no Content-Type" }
+        return Self.mediaTypes.contains(type) ? type : "another Content-Type"
     }
 
     private func begins(with markup: String) -> Bool {
@@ -38,7 +34,7 @@ extension APIResponse {
         "<",
     ]
 
-    private static let mediaTypes = [
+    private static let mediaTypes: Set = [
         "text/html", "text/plain", "text/xml", "text/css", "text/csv", "text/javascript", "text/event-stream",
         "application/json", "application/problem+json", "application/vnd.api+json", "application/xml",
         "application/xhtml+xml", "application/soap+xml", "application/problem+xml", "application/rss+xml",

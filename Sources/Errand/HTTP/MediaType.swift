@@ -1,5 +1,20 @@
 import Foundation
 
+extension HTTPHeaders {
+    /// That of the body, in lower case and without parameters.
+    package var mediaType: String? { mediaTypeBytes.map { String(Substring($0)).lowercased() } }
+
+    /// Compared byte by byte, because it is asked for at each response.
+    var isJSON: Bool {
+        guard let type = mediaTypeBytes else { return false }
+        return type.equalsIgnoringCase("application/json") || type.suffix(5).equalsIgnoringCase("+json")
+    }
+
+    private var mediaTypeBytes: Substring.UTF8View? {
+        self["Content-Type"]?.utf8.prefix { $0 != UInt8(ascii: ";") }.trimmingBlanks
+    }
+}
+
 /// Media types of files (IANA media types, RFC 6838).
 enum MediaType {
     /// RFC 2046 section 4.5.1.

@@ -50,7 +50,7 @@ extension APIProxy {
             }
         }
         guard let lane, !queue.enter(QueuePlace(number: id.queueNumber, lane: lane), start: begin) else {
-            return begin(QueueAdmission(lane: lane, queueTime: .zero))
+            return begin((lane, .zero))
         }
         // A load that was cancelled meanwhile may have left the queue before it entered it.
         if !loads.setWaiting(in: lane, of: id) { queue.withdraw([(id.queueNumber, lane)]) }
@@ -126,9 +126,16 @@ extension APIProxy {
         }
     }
 
+    /// Counts one less who wants a load, and cancels it with the last one.
+    func leave(_ id: RequestID, ifShared: () -> Void) {
+        let (last, isShared) = loads.leave(id)
+        if let last { cancel([last]) }
+        if isShared { ifShared() }
+    }
+
     /// Leaves the place in the queue although code of the app may not return.
     func stopWork(of load: ActiveLoad) {
-        load.stopWork()
+        load.task?.cancel()
         queue.withdraw([(load.id.queueNumber, load.lane)])
     }
 
@@ -161,7 +168,8 @@ extension APIProxy {
         let timer = Task { [weak self, clock] in
             if deadline > .zero, (try? await clock.sleep(for: deadline)) == nil { return }
             guard let self, let load = loads[id] else { return }
-            load.deadlineDidPass()
+            // The ending claims the load like any other.
+            load.interrupted(.timedOut)
             // Not before: the work would deliver that it was cancelled.
             stopWork(of: load)
         }

@@ -18,7 +18,7 @@ final class CacheReader<Value: Sendable> {
         let readsFirst = use.readsFirst(call.draft.method)
         let generation = call.service.login.generation
         if readsFirst, let deadline = call.deadline { proxy.startTimer(of: call.id, for: deadline) }
-        if readsFirst, let request = await lookupRequest(in: generation) {
+        if readsFirst, let request = await lookupRequest() {
             let step = try cache.step(for: request)
             switch step {
             case .use(let response): if let value = try await value(of: response) { return value }
@@ -52,9 +52,9 @@ final class CacheReader<Value: Sendable> {
     }
 
     /// For the rules of an app, the request without adapters: they may need the network.
-    private func lookupRequest(in generation: Int) async -> HTTPRequest? {
+    private func lookupRequest() async -> HTTPRequest? {
         do throws(APIError) {
-            guard use.policy.isRule else { return try await attempt.request(in: generation) }
+            guard use.policy.isRule else { return try await attempt.request() }
             return try await attempt.keyRequest()
         } catch {
             // It fails again where it would be sent, which decides what follows.

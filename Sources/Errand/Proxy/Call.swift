@@ -86,13 +86,12 @@ final class Call<Value: Sendable>: Sendable {
     /// Whether a request with the login of a generation may be sent.
     func isCurrent(_ generation: Int) -> Bool { !renewsLogin || service.login.currentGeneration == generation }
 
-    func adapterContext(attempt: Int, in generation: Int, clock: any APIClock) -> AdapterContext {
+    func adapterContext(attempt: Int, clock: any APIClock) -> AdapterContext {
         AdapterContext(
             id: id,
             method: draft.method,
             path: URLRedaction.path(draft.path),
             attempt: attempt,
-            loginGeneration: generation,
             environment: service.environment,
             clock: clock,
             startedAt: SystemClock.uptime,

@@ -29,9 +29,9 @@ final class LoadAttempt<Value: Sendable> {
 
     // MARK: The request
 
-    func request(in generation: Int) async throws(APIError) -> HTTPRequest {
+    func request() async throws(APIError) -> HTTPRequest {
         let common = try await call.service.common()
-        guard call.service.adapters.isEmpty else { return try await adaptedRequest(with: common, in: generation) }
+        guard call.service.adapters.isEmpty else { return try await adaptedRequest(with: common) }
         return try plainRequest(with: common)
     }
 
@@ -47,9 +47,9 @@ final class LoadAttempt<Value: Sendable> {
         return request
     }
 
-    private func adaptedRequest(with common: CommonValues, in generation: Int) async throws(APIError) -> HTTPRequest {
+    private func adaptedRequest(with common: CommonValues) async throws(APIError) -> HTTPRequest {
         guard let send = proxy.loads.countSend(of: call.id) else { throw APIError(.cancelled) }
-        var context = call.adapterContext(attempt: send.number, in: generation, clock: proxy.clock)
+        var context = call.adapterContext(attempt: send.number, clock: proxy.clock)
         context.maySendAgain = send.maySendAgain
         let request = try complete(
             await RequestBuilder(call.draft, for: call.service).adaptedRequest(with: common, context)
@@ -128,7 +128,7 @@ final class LoadAttempt<Value: Sendable> {
     /// Reads a response for which nothing was sent.
     func storedValue(in response: APIResponse, _ cache: CacheStage) async throws(APIError) -> LoadedValue<Value> {
         guard call.service.adapters.adaptsResponses else { return try value(in: response) }
-        if context == nil { context = makeContext(in: call.service.login.generation) }
+        if context == nil { context = makeContext() }
         return try await adaptedValue(in: response, cache)
     }
 
@@ -153,13 +153,13 @@ final class LoadAttempt<Value: Sendable> {
     }
 
     /// For the adapters of failures; `nil` without them.
-    @inline(never) func failureContext(_ login: SentLogin?) -> Boxed<AdapterContext>? {
+    @inline(never) func failureContext() -> Boxed<AdapterContext>? {
         guard !call.service.adapters.failure.isEmpty else { return nil }
-        return context ?? makeContext(in: login?.generation ?? call.service.login.generation)
+        return context ?? makeContext()
     }
 
-    private func makeContext(in generation: Int) -> Boxed<AdapterContext> {
-        Boxed(wrappedValue: call.adapterContext(attempt: number, in: generation, clock: proxy.clock))
+    private func makeContext() -> Boxed<AdapterContext> {
+        Boxed(wrappedValue: call.adapterContext(attempt: number, clock: proxy.clock))
     }
 }
 

@@ -84,7 +84,7 @@ final class LoadRunner<Value: Sendable> {
     private func response(in login: SentLogin) async throws(APIError) -> APIResponse? {
         // Built after the admission, so that a queued load holds no body, and its headers are current.
         let prepared = cache?.takePrepared(in: login.generation)
-        let request = if let prepared { prepared.request } else { try await attempt.request(in: login.generation) }
+        let request = if let prepared { prepared.request } else { try await attempt.request() }
         guard call.isCurrent(login.generation) else { return nil }
         let received: (APIResponse, isMultiplexed: Bool?)? =
             // A stream has fewer calls below it, because each takes memory while the stream is open.
@@ -225,7 +225,7 @@ final class LoadRunner<Value: Sendable> {
     /// Also a stream that has lost its connection to the login server connects again.
     @inline(never) private func recover(from failure: APIError, in login: SentLogin?) async throws(APIError) {
         do throws(APIError) {
-            try await recovery.recover(from: failure, in: login, turn.slot, attempt.failureContext(login))
+            try await recovery.recover(from: failure, in: login, turn.slot, attempt.failureContext())
             attempt.begin()
         } catch {
             guard call.options.stream != nil, try await reconnects(after: error, in: login) else { throw error }
@@ -274,7 +274,7 @@ final class LoadRunner<Value: Sendable> {
         case .recover: return false
         case .end:
             guard let error else { return false }
-            throw await recovery.finalError(attempt.failure(error), turn.slot, attempt.failureContext(login))
+            throw await recovery.finalError(attempt.failure(error), turn.slot, attempt.failureContext())
         case .reconnect(let delay):
             turn.leave()
             guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
@@ -291,14 +291,13 @@ final class LoadRunner<Value: Sendable> {
 
     private func prepare() async throws(APIError) -> HTTPRequest {
         attempt.begin()
-        let generation = call.service.login.generation
         var request: HTTPRequest
         do throws(APIError) {
-            request = try await attempt.request(in: generation)
+            request = try await attempt.request()
         } catch {
             try await recovery.recover(from: error, in: nil, turn.slot, nil)
             do throws(APIError) {
-                request = try await attempt.request(in: generation)
+                request = try await attempt.request()
             } catch {
                 throw error.withoutRequestedRetry
             }

@@ -128,23 +128,15 @@ final class LoadTable: Sendable {
     /// Counts one less who wants a load, which goes on without.
     func disown(_ id: RequestID) { _ = update(id) { $0.claimants -= 1 } }
 
-    /// Counts one less who wants a load, and removes it with the last one.
-    func leave(_ id: RequestID) -> Departure {
-        let departure = loads.withLock { loads -> Departure in
-            guard let load = loads[id] else { return .ended }
+    /// Counts one less who wants a load, and removes it with the last one; `isShared` is whether others want it.
+    func leave(_ id: RequestID) -> (last: ActiveLoad?, isShared: Bool) {
+        let left = loads.withLock { loads -> (last: ActiveLoad?, isShared: Bool) in
+            guard let load = loads[id] else { return (nil, false) }
             loads[id]?.claimants -= 1
-            guard load.claimants <= 1, let last = loads.removeValue(forKey: id) else { return .others }
-            return .last(last)
+            return load.claimants > 1 ? (nil, true) : (loads.removeValue(forKey: id), false)
         }
-        if case .last(let load) = departure { load.timer?.cancel() }
-        return departure
-    }
-
-    /// What remains of a load that one of those who want it has left.
-    enum Departure {
-        case last(ActiveLoad)
-        case others
-        case ended
+        left.last?.timer?.cancel()
+        return left
     }
 }
 
@@ -216,9 +208,6 @@ struct ActiveLoad {
         file.discardLater(isRefused: false) { [interrupted] in interrupted(.cancelled(isMistake: isMistake)) }
     }
 
-    /// The ending claims the load like any other.
-    func deadlineDidPass() { interrupted(.timedOut) }
-    func stopWork() { task?.cancel() }
 }
 
 /// Why a load ends before its work does.

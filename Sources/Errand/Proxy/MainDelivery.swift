@@ -13,7 +13,7 @@ final class MainDelivery: Sendable {
         /// `nil` unless the hop of the first delivery waits for the pool.
         private var waitsSince: MonotonicClock.Instant?
         /// The timer is not started for each wait, because most end long before it.
-        private var hasTimer = false
+        var hasTimer = false
 
         var count: Int { deliveries.count }
 
@@ -29,11 +29,6 @@ final class MainDelivery: Sendable {
             guard !isOneOfMany || MonotonicClock.now - start >= MainDelivery.longestWait else { return nil }
             waitsSince = nil
             return .direct
-        }
-
-        mutating func startTimer() -> Bool {
-            defer { hasTimer = true }
-            return !hasTimer
         }
 
         /// Ends the wait for the pool if it is too long; returns how long the timer has to run again.
@@ -79,7 +74,7 @@ final class MainDelivery: Sendable {
     func deliver(isOneOfMany: Bool = false, _ delivery: @escaping @MainActor @Sendable () -> Void) {
         guard let hop = state.withLock({ $0.add(delivery, isOneOfMany: isOneOfMany) }) else { return }
         schedule(hop)
-        if hop == .afterPool, state.withLock({ $0.startTimer() }) {
+        if hop == .afterPool, state.withLock({ !exchange(&$0.hasTimer, with: true) }) {
             runTimer(for: Self.longestPoolWait, SharedProxyScope.replacement)
         }
     }

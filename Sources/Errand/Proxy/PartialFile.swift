@@ -276,11 +276,7 @@ extension PartialFile: HTTPBodyReceiver {
 
     /// Writes what there is to the disk, and then the record, on another thread.
     private func sync() {
-        let isFirst = state.withLock { state in
-            defer { state.isSyncing = true }
-            return !state.isSyncing
-        }
-        guard isFirst else { return }
+        guard !state.withLock({ exchange(&$0.isSyncing, with: true) }) else { return }
         queue.async { [self] in
             let synced = synchronize()
             if let synced, synced.record.isResumable {

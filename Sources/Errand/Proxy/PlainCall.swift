@@ -25,14 +25,13 @@ struct PlainCall: Sendable {
 
     func response(progress: TransferProgress.Handler?) async throws(APIError) -> APIResponse {
         guard !Task.isCancelled else { throw APIError(.cancelled) }
-        let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                start(progress: progress) { continuation.resume(returning: $0) }
-                // Cancelled before it was in the table: the handler found nothing.
-                if Task.isCancelled { proxy.cancelRequest(id) }
-            }
-        } onCancel: {
+        let result = await withCancellableContinuation(ifCancelled: .failure(APIError(.cancelled))) { continuation in
+            start(progress: progress) { continuation.resume(returning: $0) }
+            return nil
+        } remove: {
+            // The ending of the load is that of the call.
             proxy.cancelRequest(id)
+            return nil
         }
         return try result.get()
     }

@@ -138,7 +138,7 @@ struct RequestQueueState {
         func proceed(in lane: QueueLane) {
             switch self {
             case .start(let start, let uptime):
-                start(QueueAdmission(lane: lane, queueTime: SystemClock.uptime - uptime))
+                start((lane, SystemClock.uptime - uptime))
             case .resume(let continuation): continuation.resume(returning: lane)
             case .reserved: break
             }

@@ -105,8 +105,6 @@ extension APIBatch {
         let batch = APIBatch(.failFast)
         let outcomes = requests.map { batch.add($0) }
         try await batch.run()
-        var values: [Manager.Response] = []
-        for outcome in outcomes { values.append(try outcome.value) }
-        return values
+        return try outcomes.map { (outcome) throws(APIError) in try outcome.value }
     }
 }

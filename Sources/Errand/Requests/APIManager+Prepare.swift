@@ -16,7 +16,7 @@ extension APIManager {
         let (service, options) = (serviceForNewLoad, options)
         let draft = RequestDraft(method: method, path: path)
         let role = LoginRole(of: self, for: service)
-        let load = Load(of: self, draft, to: service, role: role, indicator: nil)
+        let load = Load(of: self, draft, to: service, role: role, observing: nil)
         let entry = ActiveLoad(
             id: load.id,
             method: method,
@@ -30,7 +30,7 @@ extension APIManager {
         do throws(APIError) {
             let (page, kept) = (Result { () throws(APIError) in try pager?.firstPage() }, history)
             let call = Result { () throws(APIError) in
-                try load.call(draft, LoadInput(params), page, options, of: self, to: service)
+                try load.call(LoadInput(params), page, options, of: self)
             }
             history.removeInput(of: load.id, restoring: kept)
             // The call refers to this load, by its progress.

@@ -142,7 +142,9 @@ extension APIManager {
         let cancelled = Result<any Sendable, _>.failure(APIError(.cancelled))
         let caller = LoadCaller(of: id, in: proxy, ifLeft: cancelled)
         whenBegun { caller.leave() }
-        return try Self.response(in: await ending(of: id, for: caller)).get()
+        wait(for: id, as: caller) { caller.end(with: $0) }
+        defer { removeWaiters(of: caller) }
+        return try Self.response(in: await caller.outcome()).get()
     }
 
     private static func response(in outcome: Result<any Sendable, APIError>) -> Result<Response, APIError> {

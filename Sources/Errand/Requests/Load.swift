@@ -28,9 +28,15 @@ extension APIManager {
         // What follows a reload is a part of it.
         if isReload || part == .first && input != nil { pager?.isReloading = isReload }
         let input = input ?? pager?.input(of: part) ?? .paramSource
-        let load = Load(of: self, draft, to: service, role: role, indicator: indicator)
-        load.observe(with: options, for: service)
-        load.progress = progress
+        let load = Load(
+            of: self,
+            draft,
+            to: service,
+            role: role,
+            observing: options,
+            indicator: indicator,
+            progress: progress
+        )
         loads.append(load.id)
         if case .delegate = receiver {} else { receivers[load.id] = receiver }
         // From here on the load ends with its session, and a cancel in any of the hooks below ends it.
@@ -43,7 +49,7 @@ extension APIManager {
         if self.progress != nil { self.progress = nil }
         if activity != nil { activity = nil }
         indicator?.showLoading(message)
-        load.send(draft, input, page, options, of: self, to: service)
+        load.send(input, page, options, of: self)
         return load.id
     }
 }
@@ -69,8 +75,7 @@ extension APIManager {
             )
         else { return begin(input: input) }
         let options = options
-        let load = Load(of: self, draft, to: service, role: role, indicator: nil)
-        load.observe(with: options, for: service)
+        let load = Load(of: self, draft, to: service, role: role, observing: options)
         loads.append(load.id)
         proxy.loads.insert(load.activeLoad(with: options, login: service?.login))
         history.keepFormer(input.sourceParams ?? input.params, of: load.id)
@@ -85,9 +90,9 @@ extension APIManager {
 /// It does not retain the request, which may be released before the ending.
 @MainActor final class Load<Manager: APIManager> {
     let id: RequestID
-    private(set) var trace: LoadTrace?
-    var progress: (@MainActor (TransferProgress) -> Void)?
-    private var presentsErrors = true
+    let trace: LoadTrace?
+    private let progress: (@MainActor (TransferProgress) -> Void)?
+    private let presentsErrors: Bool
     private var notifiesDelegateOfProgress = false
     /// Its deadline has passed: that its work is cancelled is not its ending.
     private var isFallingBack = false
@@ -101,7 +106,7 @@ extension APIManager {
     private let origin: LoadOrigin
     private let role: LoginRole
     // Loads that its callbacks begin are part of the same relogin.
-    private let scope = ReloginScope.current
+    private let scope: ReloginScope?
     private let proxy: APIProxy
     private let indicator: (any LoadingIndicator)?
     private weak var manager: Manager?
@@ -117,20 +122,19 @@ extension APIManager {
         _ draft: RequestDraft,
         to service: APIService?,
         role: LoginRole,
-        indicator: (any LoadingIndicator)?
+        observing options: APIRequestOptions?,
+        indicator: (any LoadingIndicator)? = nil,
+        progress: (@MainActor (TransferProgress) -> Void)? = nil
     ) {
-        id = .next()
-        self.manager = manager
-        self.role = role
-        (method, path, self.service) = (draft.method, draft.path, service)
-        origin = LoadOrigin(draft, service)
-        proxy = manager.proxy
-        self.indicator = indicator
-    }
-
-    func observe(with options: APIRequestOptions, for service: APIService?) {
-        presentsErrors = options.presentsErrors
-        let own = options.reportsActivity ? manager.map { ActivityMonitor(of: id, for: $0, in: scope) } : nil
+        (id, scope, proxy) = (.next(), ReloginScope.current, manager.proxy)
+        (self.manager, self.role, self.service) = (manager, role, service)
+        (method, path, origin) = (draft.method, draft.path, LoadOrigin(draft, service))
+        (self.indicator, self.progress, presentsErrors) = (indicator, progress, options?.presentsErrors ?? true)
+        guard let options else {
+            trace = nil
+            return
+        }
+        let own = options.reportsActivity ? ActivityMonitor(of: id, for: manager, in: scope) : nil
         trace = proxy.monitorList.trace(of: id, method: method, path: path, for: service, and: own)
     }
 
@@ -162,15 +166,13 @@ extension APIManager {
 
     /// Sends what the hooks return; a load that they refuse ends later, like any other.
     func send(
-        _ draft: RequestDraft,
         _ input: LoadInput,
         _ page: Result<RequestDraft.Addition?, APIError>,
         _ options: APIRequestOptions,
-        of manager: Manager,
-        to service: APIService?
+        of manager: Manager
     ) {
         do throws(APIError) {
-            guard let call = try call(draft, input, page, options, of: manager, to: service) else {
+            guard let call = try call(input, page, options, of: manager) else {
                 proxy.cancelRequest(id)
                 return
             }
@@ -182,14 +184,12 @@ extension APIManager {
 
     /// Returns `nil` when the interceptor refuses, and when the load has been cancelled in a hook.
     func call(
-        _ draft: RequestDraft,
         _ input: LoadInput,
         _ page: Result<RequestDraft.Addition?, APIError>,
         _ options: APIRequestOptions,
-        of manager: Manager,
-        to service: APIService?
+        of manager: Manager
     ) throws(APIError) -> Call<Manager.Response>? {
-        var draft = draft
+        var draft = RequestDraft(method: method, path: path)
         draft.params = manager.reformParams(manager.params(from: input, of: id))
         guard proxy.loads.contains(id) else { return nil }
         try manager.readHooks(for: &draft, input, options, of: id)
@@ -302,16 +302,7 @@ extension APIManager {
 
     /// Ends with the response of an earlier load, which the hooks have had.
     func end(withFormer content: any Sendable, _ response: APIResponse) {
-        proxy.deliver { self.inScope { self.didFinish(withFormer: content, response) } }
-    }
-
-    private func didFinish(withFormer content: any Sendable, _ response: APIResponse) {
-        guard proxy.loads.contains(id) else { return }
-        if let manager { manager.interceptor?.request(manager, willEnd: .success) }
-        guard proxy.loads.claim(id) != nil else { return }
-        trace?.emit(.respondedFromCache(response))
-        trace?.end(.success, response: response)
-        end(with: .success(content), response: response, isFormer: true)
+        proxy.deliver { self.inScope { self.willEnd(with: .success(content), response, isFormer: true) } }
     }
 
     private func didFinish(_ result: Result<LoadedValue<Manager.Response>, APIError>) {
@@ -332,7 +323,11 @@ extension APIManager {
         }
     }
 
-    private func willEnd(with outcome: Result<any Sendable, APIError>, _ response: APIResponse?) {
+    private func willEnd(
+        with outcome: Result<any Sendable, APIError>,
+        _ response: APIResponse?,
+        isFormer: Bool = false
+    ) {
         guard proxy.loads.contains(id) else { return }
         var (outcome, response) = (outcome, response)
         if let manager { manager.interceptor?.request(manager, willEnd: outcome.ending) }
@@ -342,13 +337,15 @@ extension APIManager {
             outcome = file.end(with: outcome).mapError(ended)
             if outcome.error != nil { response = response?.withoutFile }
         }
-        if role == .signIn, outcome.error == nil, response?.isSuccess == true {
+        if isFormer, let response {
+            trace?.emit(.respondedFromCache(response))
+        } else if role == .signIn, outcome.error == nil, response?.isSuccess == true {
             load.login?.didSignIn()
             // Perhaps as another user, without a logout before.
             proxy.cache?.endSessions(of: proxy.jar(for: service))
         }
         trace?.end(outcome.ending, response: response)
-        end(with: outcome, response: response)
+        end(with: outcome, response: response, isFormer: isFormer)
     }
 
     /// Requests the page of a list again if edits have made its response out of date; the load has not ended then.
@@ -400,7 +397,7 @@ extension APIManager {
 
     private func wasCancelled() {
         if let manager { manager.interceptor?.request(manager, willEnd: .cancelled) }
-        end(with: .failure(ended(APIError(.cancelled))), response: nil)
+        end(with: .failure(ended(APIError(.cancelled))), response: nil, isFormer: false)
     }
 
     private func timedOut() {
@@ -435,7 +432,7 @@ extension APIManager {
     private func removeTemporaryFile() { if let temporaryFile { unlink(temporaryFile.path) } }
 
     /// Records the ending before any callback, each of which may begin or cancel loads of the request.
-    private func end(with outcome: Result<any Sendable, APIError>, response: APIResponse?, isFormer: Bool = false) {
+    private func end(with outcome: Result<any Sendable, APIError>, response: APIResponse?, isFormer: Bool) {
         dropCalls()
         proxy.endingPublisher.publish {
             EndedRequest(id, of: Manager.self, method, path: path, response, outcome.ending)

@@ -63,16 +63,6 @@ extension BaseAPIRequest {
         defer { waiters.removeAll { $0.id == id } }
         return waiters.filter { $0.id == id }
     }
-
-    /// Retains the request until the ending; cancelling the task leaves the load.
-    func ending(
-        of id: RequestID,
-        for caller: LoadCaller<Result<any Sendable, APIError>>
-    ) async -> Result<any Sendable, APIError> {
-        wait(for: id, as: caller) { caller.end(with: $0) }
-        defer { removeWaiters(of: caller) }
-        return await caller.outcome()
-    }
 }
 /// An async call that waits for a load; it leaves when its task is cancelled, and cancels the load if no other wants it.
 final class LoadCaller<Outcome: Sendable>: Sendable {
@@ -98,16 +88,14 @@ final class LoadCaller<Outcome: Sendable>: Sendable {
     var isWaiting: Bool { state.withLock { !$0.hasEnded } }
 
     func outcome() async -> Outcome {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { waiter in
-                let outcome = state.withLock { state in
-                    if state.outcome == nil { state.waiter = waiter }
-                    return state.outcome
-                }
-                if let outcome { waiter.resume(returning: outcome) }
+        await withCancellableContinuation(ifCancelled: ifLeft) { waiter in
+            state.withLock { state in
+                if state.outcome == nil { state.waiter = waiter }
+                return state.outcome
             }
-        } onCancel: {
+        } remove: {
             leave()
+            return nil
         }
     }
 
@@ -136,11 +124,7 @@ final class LoadCaller<Outcome: Sendable>: Sendable {
     }
 
     private func leave(_ id: RequestID) {
-        switch proxy.loads.leave(id) {
-        // The ending of the load is that of the call.
-        case .last(let load): proxy.cancel([load])
-        case .others: end(with: ifLeft)
-        case .ended: break
-        }
+        // The ending of a load that no other wants is that of the call.
+        proxy.leave(id) { end(with: ifLeft) }
     }
 }

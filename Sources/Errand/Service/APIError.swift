@@ -118,13 +118,7 @@ extension APIError {
     func worded(by messages: ErrorMessages?) -> APIError {
         guard let messages, !details.isWorded else { return self }
         var error = self
-        error.details.message = messages.message(
-            for: type,
-            status: status,
-            code: code,
-            server: details.serverMessage ?? repeatedMessage,
-            standard: details.message
-        )
+        error.details.message = messages.text(for: self, server: details.serverMessage ?? repeatedMessage)
         if let text = messages.localize?(error) { error.details.message = text }
         error.details.isWorded = true
         return error
@@ -133,7 +127,7 @@ extension APIError {
     /// The server's text, for an error that an app has made of one that the server has reported.
     private var repeatedMessage: String? { code != nil && code == response?.serverCode ? response?.serverMessage : nil }
 
-    func withResponse(ifMissing response: APIResponse) -> APIError {
+    func withResponse(ifMissing response: APIResponse?) -> APIError {
         with { $0.response = $0.response ?? response }
     }
 

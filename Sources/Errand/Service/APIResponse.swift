@@ -199,15 +199,8 @@ public struct APIResponse: Sendable {
     /// Whether the status is 2xx.
     public var isSuccess: Bool { (200..<300).contains(status) }
 
-    var isJSON: Bool {
-        hasMediaType { $0.equalsIgnoringCase("application/json") || $0.suffix(5).equalsIgnoringCase("+json") }
-    }
-    var isProblem: Bool { hasMediaType { $0.equalsIgnoringCase("application/problem+json") } }
-
-    private func hasMediaType(_ matches: (Substring.UTF8View) -> Bool) -> Bool {
-        let type = headers["Content-Type"]?.utf8.prefix { $0 != UInt8(ascii: ";") }
-        return type.map { matches($0.trimmingBlanks) } == true
-    }
+    var isJSON: Bool { headers.isJSON }
+    var isProblem: Bool { headers.mediaType == "application/problem+json" }
 }
 
 extension APIResponse: RedactedDescription {

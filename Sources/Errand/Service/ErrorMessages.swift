@@ -29,11 +29,11 @@ public struct ErrorMessages: Sendable {
         (self.byCode, self.byStatus, self.byType, self.localize) = (byCode, byStatus, byType, localize)
     }
 
-    func message(for type: APIErrorType, status: Int?, code: ServerCode?, server: String?, standard: String) -> String {
+    func text(for error: APIError, server: String?) -> String {
         // Some servers send an empty message along; a blank alert is of no use.
         let server = server.flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 }
-        if let text = code.flatMap({ byCode[$0] }) { return text }
-        let own = status.flatMap { byStatus[$0] } ?? byType[type]
-        return (type == .loginExpired ? own ?? server : server ?? own) ?? standard
+        if let text = error.code.flatMap({ byCode[$0] }) { return text }
+        let own = error.status.flatMap { byStatus[$0] } ?? byType[error.type]
+        return (error.type == .loginExpired ? own ?? server : server ?? own) ?? error.message
     }
 }

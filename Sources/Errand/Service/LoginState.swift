@@ -154,10 +154,7 @@ struct LoginState {
     func isCurrent(_ number: Int) -> Bool { run?.number == number }
     func hasSignedIn(since number: Int) -> Bool { isCurrent(number) && run?.hasSignedIn == true }
 
-    mutating func takeHandler() -> Bool {
-        defer { isHandlerBusy = true }
-        return !isHandlerBusy
-    }
+    mutating func takeHandler() -> Bool { !exchange(&isHandlerBusy, with: true) }
 
     /// Passes the handler on to the newest relogin that waits for it.
     mutating func releaseHandler() -> CheckedContinuation<Bool, Never>? {

@@ -38,11 +38,7 @@ extension APIManager {
             request.read(into: nil)
             wait(for: id) { buffer.finish($0.map { _ in }) }
             return StreamLoad(isActive: { [proxy] in proxy.loads.contains(id) }) { [proxy] in
-                switch proxy.loads.leave(id) {
-                case .last(let load): proxy.cancel([load])
-                case .others: buffer.finish(.failure(APIError(.cancelled)))
-                case .ended: break
-                }
+                proxy.leave(id) { buffer.finish(.failure(APIError(.cancelled))) }
             }
         }
     }

@@ -120,13 +120,3 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
 extension APIError {
     fileprivate var isOfConnection: Bool { [.transport, .noNetwork, .timeout].contains(type) }
 }
-
-extension HTTPHeaders {
-    /// In lower case and without parameters.
-    fileprivate var mediaType: String? {
-        let type = self["Content-Type"]?.split(separator: ";", omittingEmptySubsequences: false).first
-        return type?.trimmingCharacters(in: .whitespaces).lowercased()
-    }
-
-    fileprivate var isJSON: Bool { mediaType == "application/json" || mediaType?.hasSuffix("+json") == true }
-}

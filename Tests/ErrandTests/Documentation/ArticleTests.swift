@@ -8,7 +8,7 @@ struct ArticleTests {
     /// Where the declarations are that an app sets, reads or calls.
     private static let sources = [
         "Errand/Service/APIService.swift", "Errand/Service/Envelope.swift", "Errand/Service/ErrorMessages.swift",
-        "Errand/Requests/BaseAPIRequest.swift", "Errand/Requests/BaseAPIRequest+Idle.swift",
+        "Errand/Requests/BaseAPIRequest.swift",
         "Errand/Requests/APIManager.swift", "Errand/Lists/PageAPIRequest.swift", "Errand/Lists/ListEdit.swift",
         "Errand/Proxy/APIProxyConfiguration.swift", "Errand/Redaction/Redactor.swift",
         "ErrandTesting/ScriptedTransport.swift",

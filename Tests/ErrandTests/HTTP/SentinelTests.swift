@@ -121,7 +121,6 @@ struct SentinelTests {
                 method: .get,
                 path: "/secrets",
                 attempt: 1,
-                loginGeneration: 0,
                 environment: APIEnvironment("staging", baseURL: Self.url, headers: Self.headers),
                 clock: SystemClock(),
                 startedAt: .zero,

@@ -125,7 +125,10 @@ typealias Screen = RequestRecorder
 extension BaseAPIRequest {
     /// Waits for the ending of a load that this call has not begun.
     func ending(of id: RequestID) async -> Result<any Sendable, APIError> {
-        await ending(of: id, for: LoadCaller(of: id, in: proxy, ifLeft: .failure(APIError(.cancelled))))
+        let caller = LoadCaller(of: id, in: proxy, ifLeft: Result<any Sendable, _>.failure(APIError(.cancelled)))
+        wait(for: id, as: caller) { caller.end(with: $0) }
+        defer { removeWaiters(of: caller) }
+        return await caller.outcome()
     }
 }
 

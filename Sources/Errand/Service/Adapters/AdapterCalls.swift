@@ -2,18 +2,15 @@ import Foundation
 
 extension APIService {
     func adapt(_ params: APIParams?, in context: AdapterContext) async throws(APIError) -> APIParams? {
-        let call = AdapterCall(what: "the parameters", failure: .invalidRequest)
-        return try await adapt(params, by: adapters.params, context, for: call)
+        try await adapt(params, "the parameters", by: adapters.params, context, or: .invalidRequest)
     }
 
     func adapt(_ request: HTTPRequest, in context: AdapterContext) async throws(APIError) -> HTTPRequest {
-        let call = AdapterCall(what: "the request", failure: .invalidRequest)
-        return try await adapt(request, by: adapters.request, context, for: call)
+        try await adapt(request, "the request", by: adapters.request, context, or: .invalidRequest)
     }
 
     func adapt(_ response: APIResponse, in context: AdapterContext) async throws(APIError) -> APIResponse {
-        let call = AdapterCall(what: "the response", failure: .decoding)
-        let adapted = try await adapt(response, by: adapters.response, context, for: call)
+        let adapted = try await adapt(response, "the response", by: adapters.response, context, or: .decoding)
         guard adapted.file == nil || adapted.body.isEmpty else {
             let reason = "a response adapter has set the body of a response that is stored in a file"
             throw APIError(.decoding, reason: reason, response: response)
@@ -22,15 +19,17 @@ extension APIService {
     }
 
     func adapt(_ data: Data, of response: APIResponse, in context: AdapterContext) async throws(APIError) -> Data {
-        let call = AdapterCall(what: "the data", failure: .decoding, response: response)
-        return try await adapt(data, by: adapters.data, context, for: call)
+        try await adapt(data, "the data", by: adapters.data, context, or: .decoding, of: response)
     }
 
+    /// `failure` is the type of an error that is not one of this library.
     private func adapt<Subject>(
         _ subject: Subject,
+        _ what: String,
         by adapters: [Adapter<Subject>],
         _ context: AdapterContext,
-        for call: AdapterCall
+        or failure: APIErrorType,
+        of response: APIResponse? = nil
     ) async throws(APIError) -> Subject {
         var subject = subject
         for adapter in adapters {
@@ -38,9 +37,8 @@ extension APIService {
                 guard !Task.isCancelled else { throw APIError(.cancelled) }
                 subject = try await apply(adapter, to: subject, context)
             } catch {
-                throw failure(error, of: adapter.name, in: call).withResponse(
-                    ifMissing: subject as? APIResponse ?? call.response
-                )
+                throw self.failure(error, of: adapter.name, adapting: what, as: failure)
+                    .withResponse(ifMissing: subject as? APIResponse ?? response)
             }
         }
         return subject
@@ -80,21 +78,18 @@ extension APIService {
         return (error, nil)
     }
 
-    private func failure(_ error: any Error, of adapter: String, in call: AdapterCall) -> APIError {
+    private func failure(
+        _ error: any Error,
+        of adapter: String,
+        adapting what: String,
+        as type: APIErrorType
+    ) -> APIError {
         guard let retry = error as? AdapterRetry else {
-            return failure(from: error, reason: "\(adapter) could not adapt \(call.what)", as: call.failure)
+            return failure(from: error, reason: "\(adapter) could not adapt \(what)", as: type)
         }
         let reason = "\(adapter) has thrown AdapterRetry, the second one of this load"
-        return APIError(call.failure, reason: reason, underlying: RequestedRetry(retry: retry))
+        return APIError(type, reason: reason, underlying: RequestedRetry(retry: retry))
     }
-}
-
-/// What is adapted, for errors.
-private struct AdapterCall {
-    let what: String
-    /// The type of an error that is not one of this library.
-    let failure: APIErrorType
-    var response: APIResponse?
 }
 
 /// Below a failure after which the load is to be sent again.
@@ -116,10 +111,6 @@ extension APIError {
 
     var withoutRequestedRetry: APIError {
         requestedRetry.map { caused(by: APIError(type, reason: reason, underlying: $0)) } ?? self
-    }
-
-    fileprivate func withResponse(ifMissing response: APIResponse?) -> APIError {
-        response.map { withResponse(ifMissing: $0) } ?? self
     }
 }
 

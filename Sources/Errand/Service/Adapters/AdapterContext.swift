@@ -10,11 +10,6 @@ public struct AdapterContext: Sendable {
     ///
     /// Attempts after a relogin and retries count, sent or not.
     public let attempt: Int
-    /// The generation of the login with which the request is sent.
-    ///
-    /// It increases with each logout, each change of the account and each sign-in, and when a relogin ends, except when an early
-    /// renewal fails.
-    package let loginGeneration: Int
     /// The environment of the service in which the load has begun.
     public let environment: APIEnvironment
     /// The clock of the proxy.
