@@ -148,20 +148,27 @@ struct ImageFailureTests {
         }
     }
 
-    @Test func `A serializer that builds on that of images checks them while they arrive as well`() {
+    @Test func `A serializer that builds on that of images checks them while they arrive as well`() throws {
         let image = ResponseSerializer<ImageContent>.image()
-        #expect(image.map(\.data).bodyCheck != nil)
-        #expect(image.combined(with: .constant(1)).bodyCheck != nil)
-        #expect(ResponseSerializer.constant(1).combined(with: image).bodyCheck != nil)
+        let checks: [BodyCheck?] = [
+            image.map(\.data).bodyCheck, image.combined(with: .constant(1)).bodyCheck,
+            ResponseSerializer.constant(1).combined(with: image).bodyCheck,
+        ]
+        for optional in checks {
+            let check = try #require(optional)
+            let results = [PNGFile.beginning(50_000, height: 50_000), PNGFile.beginning(7, height: 1)].map { bytes in
+                bytes.withUnsafeBytes { bytes in Result { () throws(APIError) in try check(bytes) } }
+            }
+            #expect(results.map { $0.error?.type } == [.responseTooLarge, nil])
+        }
         #expect(ResponseSerializer<Data>.data.bodyCheck == nil)
     }
 
-    @Test func `A loader without limits loads an image`() async {
+    @Test func `A loader without limits loads an image`() async throws {
         let scene = ImageScene(limits: ImageLimits(pixels: .max, bytes: .max))
         #expect(await scene.loader.outcome(of: ImageScene.image(7)) == "image 7")
-        let server = try? FixtureServer.start { _ in .bytes(PNGFile.bytes(7)) }
-        guard let server, let live = try? loader(server, .allCases[0], limits: ImageLimits(pixels: .max, bytes: .max))
-        else { return }
+        let server = try FixtureServer.start { _ in .bytes(PNGFile.bytes(7)) }
+        let live = try loader(server, .allCases[0], limits: ImageLimits(pixels: .max, bytes: .max))
         #expect(await live.outcome(of: ImageScene.image(7)) == "image 7")
     }
 

@@ -41,7 +41,7 @@ struct ImageSoakTests {
         arguments: [(1, ImageOrder.firstInFirstOut), (2, .lastInFirstOut), (3, .firstInFirstOut)]
             as [(UInt64, ImageOrder)]
     )
-    func `10,000 cells with reuse and random cancels show the image of their last request`(
+    func `3,400 rows in cells that are used again show the image of their last request, with random cancels`(
         _ seed: UInt64,
         _ order: ImageOrder
     ) async {

@@ -47,6 +47,19 @@ struct NetworkActivityTests {
         _ = (first, second)
     }
 
+    @Test func `The delay before it disappears can be changed`() async {
+        (activity.activationDelay, activity.completionDelay) = (.zero, .seconds(2))
+        let slow = request("/slow")
+        slow.loadData()
+        await suspend(while: !activity.isVisible)
+        slow.cancelAllRequests()
+        await clock.waitForSleepers()
+        clock.advance(by: .milliseconds(1_999))
+        #expect(clock.sleepers == 1 && activity.isVisible)
+        clock.advance(by: .milliseconds(1))
+        await suspend(while: activity.isVisible)
+    }
+
     @Test func `What is short is not shown`() async throws {
         _ = try await request("/fast").value()
         await suspend(while: activity.count > 0)

@@ -28,6 +28,10 @@ struct HARConcurrencyTests {
             try await group.waitForAll()
         }
         #expect(recorder.count <= 50)
+        record(60, by: loads, in: recorder)
+        let entries = try recorder.entries()
+        #expect(recorder.count == 50 && entries.count == 50)
+        #expect(entries.allSatisfy { $0._state == "responded" })
     }
 
     private func record(_ count: UInt64, by worker: UInt64, in recorder: HARRecorder) {

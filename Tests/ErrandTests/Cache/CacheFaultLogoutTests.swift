@@ -97,7 +97,8 @@ struct CacheFaultLogoutTests {
         }
         gate.open()
         let isCancelled = [.logout, .switchAccount].contains(end)
-        #expect((try? await load.value) == nil || !isCancelled)
+        let response = try? await load.value
+        #expect((response == nil) == isCancelled)
         let count = server.totalRequests
         #expect(try await self.load(proxy, policy: policy).source == .network)
         #expect(server.totalRequests == count + 1)
@@ -259,6 +260,7 @@ struct CacheFaultLogoutTests {
     @Test(.fault(106)) func `A load stores for the account whose cookies it has sent`() async throws {
         let other = CookieJar(file: scene.folder.url.appending(path: "other"))
         let client = scene.client()
+        let (own, transport) = (client.proxy.cookies, try #require(client.proxy.transport as? ScriptedTransport))
         let validator = SwitchingValidator { client.proxy.switchCookies(to: other) }
         client.proxy.cookies.store(setCookie: "sid=old; Path=/", from: CacheFolderClient.url(""))
         let request = APIRequest(
@@ -272,6 +274,9 @@ struct CacheFaultLogoutTests {
         request.validator = nil
         #expect(client.proxy.cookies === other)
         #expect(try await request.value().source == .network)
+        #expect(transport.requests.map { $0.headers["Cookie"] } == ["sid=old", nil])
+        client.proxy.switchCookies(to: own)
+        #expect(try await request.value().source == .cache)
     }
 }
 

@@ -1166,6 +1166,8 @@ struct CacheCancellationTests {
                 }
             }
             let ids = requests.map { $0.loadData() }
+            // One at once.
+            scene.proxy.cancelRequest(ids[round])
             let cancelling = Task.detached { [proxy = scene.proxy] in
                 for id in ids.shuffled() {
                     for _ in 0..<Int.random(in: 0..<20) { await Task.yield() }
@@ -1182,6 +1184,7 @@ struct CacheCancellationTests {
         await scene.settle()
         await sentinel(scene.proxy)
         #expect(screen.events.count == 20 * 24)
+        #expect(screen.events.contains(.success) && screen.events.contains(.cancelled))
         #expect(scene.events.ended == scene.events.ids.count)
         #expect(scene.violations == [])
     }

@@ -32,7 +32,9 @@ struct CookieConcurrencyTests {
         }
         jar.store(setCookie: "last=1", from: url)
         try jar.flush()
-        #expect(CookieJar(file: folder.file).cookies.map(\.name) == jar.cookies.map(\.name))
+        let saved = CookieJar(file: folder.file).cookies.map { "\($0.name)=\($0.value)" }
+        #expect(saved == jar.cookies.map { "\($0.name)=\($0.value)" })
+        #expect(saved.contains("last=1"))
     }
 
     @Test("A response that is stored during a logout is not kept")

@@ -17,7 +17,7 @@ struct CookieDateTests {
 
     @Test(
         "A date of the http-state suite is parsed as the suite expects",
-        .enabled(if: SharedData.httpState.exists),
+        .enabled(if: SharedData.httpState.exists, "the conformance data is not here"),
         arguments: cases
     )
     func reads(_ test: Case) throws {
@@ -25,7 +25,7 @@ struct CookieDateTests {
         #expect(CookieDate.parse(test.test.utf8) == expected)
     }
 
-    @Test("The suite has 70 dates", .enabled(if: SharedData.httpState.exists))
+    @Test("The suite has 70 dates", .enabled(if: SharedData.httpState.exists, "the conformance data is not here"))
     func isComplete() {
         #expect(Self.cases.count == 70)
     }

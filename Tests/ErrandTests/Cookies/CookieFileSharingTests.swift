@@ -98,7 +98,7 @@ struct CookieFileSharingTests {
         "A failed save is repeated automatically",
         .startsPrograms,
         .fault(31),
-        .enabled(if: CookieProbe.runsSlowTests)
+        .enabled(if: CookieProbe.runsSlowTests, "ERRAND_SLOW_TESTS is not 1")
     )
     func retries() async throws {
         let jar = CookieJar(file: folder.file)

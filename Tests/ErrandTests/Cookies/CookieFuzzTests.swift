@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 @testable import ErrandTestSupport
 
-/// Random header fields and files, for ten minutes with `ERRAND_SLOW_TESTS=1` and for a second otherwise.
+/// Header fields and files from a fixed seed, for ten minutes with `ERRAND_SLOW_TESTS=1` and for a second otherwise.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(15)))
 struct CookieFuzzTests {
     private static let duration: Duration = CookieProbe.runsSlowTests ? .seconds(600) : .seconds(1)
@@ -25,29 +25,35 @@ struct CookieFuzzTests {
         let url = URL("https://shop.example.org/shop/cart")
         let end = ContinuousClock.now + Self.duration
         let jar = CookieJar()
+        var (random, round) = (SplitMix(seed: 2026), 0)
         while ContinuousClock.now < end {
-            for _ in 0..<100 { jar.store(setCookie: Self.bytes(), from: url, at: Self.date()) }
-            _ = CookieFileFormat.decode(Self.bytes(), at: Self.date())
+            round += 1
+            for _ in 0..<100 { jar.store(setCookie: Self.bytes(&random), from: url, at: Self.date(&random)) }
+            _ = CookieFileFormat.decode(Self.bytes(&random), at: Self.date(&random))
             let cookies = jar.cookies.filter { !$0.isExpired(at: .now) && CookieFileFormat.canRepresent($0) }
             let cleared = CookieTimestamp(.now)
             let written = CookieFileFormat.Contents(cookies: cookies, cleared: cleared)
             let contents = CookieFileFormat.decode(CookieFileFormat.encode(written), at: .now)
-            try #require(contents.damage == nil)
-            try #require(contents.cleared == written.cleared)
-            try #require(contents.cookies.map(\.key) == cookies.map(\.key))
-            try #require(contents.cookies.map(\.updated) == cookies.map(\.updated))
-            try #require(contents.cookies.map(\.valueBytes) == cookies.map(\.valueBytes))
+            try #require(contents.damage == nil, "round \(round) of seed 2026")
+            try #require(contents.cleared == written.cleared, "round \(round) of seed 2026")
+            try #require(contents.cookies.map(\.key) == cookies.map(\.key), "round \(round) of seed 2026")
+            try #require(contents.cookies.map(\.updated) == cookies.map(\.updated), "round \(round) of seed 2026")
+            try #require(contents.cookies.map(\.valueBytes) == cookies.map(\.valueBytes), "round \(round) of seed 2026")
             _ = jar.header(for: url)
         }
     }
 
-    private static func bytes() -> [UInt8] {
-        (0..<Int.random(in: 1...12)).flatMap { _ in
-            Bool.random() ? pieces.randomElement() ?? [] : (0..<3).map { _ in UInt8.random(in: 0...255) }
+    private static func bytes(_ random: inout SplitMix) -> [UInt8] {
+        (0..<Int.random(in: 1...12, using: &random)).flatMap { _ -> [UInt8] in
+            guard Bool.random(using: &random) else {
+                return (0..<3).map { _ in UInt8.random(in: 0...255, using: &random) }
+            }
+            return pieces.randomElement(using: &random) ?? []
         }
     }
 
-    private static func date() -> Date {
-        Date(timeIntervalSince1970: [0, 1.8e9, -1e12, 1e300, .infinity, .nan].randomElement() ?? 0)
+    private static func date(_ random: inout SplitMix) -> Date {
+        let seconds: [TimeInterval] = [0, 1.8e9, -1e12, 1e300, .infinity, .nan]
+        return Date(timeIntervalSince1970: seconds.randomElement(using: &random) ?? 0)
     }
 }

@@ -7,7 +7,11 @@ import Testing
 @testable import ErrandTestSupport
 
 /// The http-state suite over sockets: a redirect sets the cookies, and the request that follows it sends them.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(10)), .enabled(if: SharedData.freshHTTPState.exists))
+@Suite(
+    .limitedConcurrency,
+    .timeLimit(.minutes(10)),
+    .enabled(if: SharedData.freshHTTPState.exists, "the conformance data is not here")
+)
 struct HTTPStateLiveTests {
     /// Cases with invalid header fields, for which a transport may refuse the response.
     static let unsendable: Set = ["DISABLED_CHROMIUM0022", "DISABLED_CHROMIUM0023"]

@@ -6,7 +6,11 @@ import Testing
 @testable import ErrandTestSupport
 
 /// The cookie suite of the IETF's http-state working group, run without a network.
-@Suite(.limitedConcurrency, .timeLimit(.minutes(10)), .enabled(if: SharedData.freshHTTPState.exists))
+@Suite(
+    .limitedConcurrency,
+    .timeLimit(.minutes(10)),
+    .enabled(if: SharedData.freshHTTPState.exists, "the conformance data is not here")
+)
 struct HTTPStateTests {
     struct Case: Decodable, Sendable, CustomTestStringConvertible {
         let test: String

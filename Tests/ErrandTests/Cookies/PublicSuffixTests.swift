@@ -27,7 +27,7 @@ struct PublicSuffixTests {
 
     @Test(
         "The list of publicsuffix.org finds the registrable domains of its test cases",
-        .enabled(if: folder.exists),
+        .enabled(if: folder.exists, "the conformance data is not here"),
         arguments: cases
     )
     func findsDomain(_ test: Case) {
@@ -35,14 +35,14 @@ struct PublicSuffixTests {
         #expect(Self.fileList.registrableDomain(of: host) == test.domain.flatMap(CookieDomain.canonical))
     }
 
-    @Test("There are 78 cases", .enabled(if: folder.exists))
+    @Test("There are 78 cases", .enabled(if: folder.exists, "the conformance data is not here"))
     func isComplete() {
         #expect(Self.cases.count == 78)
     }
 
     @Test(
         "libpsl finds the registrable domains of the same cases",
-        .enabled(if: LibPSL() != nil && folder.exists),
+        .enabled(if: LibPSL() != nil && folder.exists, "libpsl or the conformance data is not here"),
         arguments: cases
     )
     func libpslFindsDomain(_ test: Case) throws {
@@ -53,7 +53,7 @@ struct PublicSuffixTests {
 
     @Test(
         "A cookie for a public suffix is refused, but stored for a host that is a public suffix",
-        .enabled(if: folder.exists)
+        .enabled(if: folder.exists, "the conformance data is not here")
     )
     func refuses() throws {
         let jar = CookieJar(publicSuffixList: Self.list)

@@ -25,7 +25,7 @@ struct DelegateTests {
         let request = request()
         request.loadData()
         _ = await screen.ending()
-        await Task.yield()
+        await suspend(while: interceptor.calls.count < 4)
         #expect(interceptor.calls == [.shouldLoad, .didReceive(200), .willEnd("success"), .didEnd("success")])
     }
 

@@ -62,11 +62,8 @@ struct CursorTests {
     }
 
     @Test func `A separate cursor requests the previous page`() async throws {
-        var strategy = CursorStrategy(cursorKey: "after", next: .header("X-Next"))
-        strategy.previous = .header("X-Previous")
-        strategy.previousCursorKey = "before"
         let (list, transport) = list(
-            strategy,
+            .cursor("after", next: .header("X-Next"), previousCursorKey: "before", previous: .header("X-Previous")),
             [response("2", "", ["X-Previous": "p1"]), response("1", "", ["X-Previous": "p0"]), response("0")]
         )
         for _ in 1...3 {

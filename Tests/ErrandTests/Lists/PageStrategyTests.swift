@@ -103,6 +103,12 @@ struct PageStrategyTests {
         #expect(throws: PageStrategyError.self) { try OffsetStrategy(limit: size).params(at: .offset(0)) }
     }
 
+    @Test func `The app names the parameters of a page`() throws {
+        let strategy: StandardPageStrategy = .pageNumber(pageKey: "p", sizeKey: "n", size: 5)
+        let params = try strategy.params(at: .number(3))
+        #expect(params["p"] as? Int == 3 && params["n"] as? Int == 5 && params["page"] == nil)
+    }
+
     @Test func `A page of all items can`() throws {
         let all = PageNumberStrategy(size: .max)
         #expect(try all.params(at: .number(1))["pageSize"] as? Int == .max)

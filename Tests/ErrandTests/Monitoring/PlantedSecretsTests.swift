@@ -91,7 +91,17 @@ struct PlantedSecretsTests {
     @Test func `A redactor with names of the app shows the values of these names alone`() throws {
         var redactor = Redactor()
         (redactor.queryNames, redactor.memberNames, redactor.headerNames) = (["size"], ["id"], ["X-Request-ID"])
+        let request = HTTPRequest(
+            .post,
+            URL("https://shop.test/goods?size=shown-1&page=hidden-1"),
+            headers: ["Content-Type": "application/json", "X-Request-ID": "shown-2", "X-Page": "hidden-2"],
+            body: .data(Data(#"{"id":"shown-3","page":"hidden-3"}"#.utf8))
+        )
         try Redactor.$replacement.withValue(redactor) {
+            let command = try request.curlCommand()
+            for number in 1...3 {
+                #expect(command.contains("shown-\(number)") && !command.contains("hidden-\(number)"), "\(command)")
+            }
             for exchange in planted.exchanges { expectNoLeak("cURL", try exchange.request.curlCommand()) }
         }
     }

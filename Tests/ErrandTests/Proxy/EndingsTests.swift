@@ -90,6 +90,11 @@ struct EndingsTests {
     @Test func `An ending is reported before the delegate is notified, and for a released request as well`() async {
         let proxy = APIProxy(fake: transport)
         let endings = proxy.endings
+        // What the delegate reports follows what was reported before it was notified.
+        screen.onEvent = { _, _ in proxy.endingPublisher.publish { Self.ended(.next()) } }
+        let notified = request("/goods/1", proxy)
+        let id = notified.loadData()
+        #expect(await screen.ending() == .success)
         do {
             let kept = request("/goods", proxy)
             kept.ownOptions.releasePolicy = .finish
@@ -98,9 +103,10 @@ struct EndingsTests {
             dropped.delegate = nil
             dropped.loadData()
         }
-        let loads = await read(2, of: endings)
-        #expect(Set(loads.map(\.name)) == ["success", "cancelled"])
-        #expect(screen.events.isEmpty)
+        let loads = await read(4, of: endings)
+        #expect(loads[0].id == id && loads[1].requestClass == nil)
+        #expect(Set(loads[2...].map(\.name)) == ["success", "cancelled"])
+        #expect(screen.events == [.success])
     }
 
     @Test func `The oldest endings are dropped for a slow reader, which receives their number`() async {

@@ -126,18 +126,33 @@ struct JoinTests {
         #expect(await screen.endings(2) == [.success, .success])
     }
 
-    @Test func `A failure is delivered to all loads, and each retries separately`() async {
+    @Test func `A failure is delivered to all loads, and each is retried by its own policy`() async {
+        let (count, second) = (Counter(), Latch())
         let transport = ScriptedTransport { [gate] _ in
+            guard count.next() == 1 else {
+                try await second.wait()
+                return .json(goodsJSON([]))
+            }
             try await gate.wait()
-            throw TransportError(.badResponse, "no HTTP")
+            throw TransportError(.connectionLost, "cut")
         }
         let proxy = APIProxy(fake: transport)
         let requests = (0..<4).map { _ in request(proxy) }
+        var policy = RetryPolicy(maxRetries: 1)
+        policy.baseDelay = .zero
+        for request in requests.dropFirst() { request.ownOptions.retryPolicy = policy }
         for request in requests { request.loadData() }
         await suspend(while: proxy.sharedLoadCount < 4)
         gate.open()
-        #expect(await screen.endings(of: requests) == Array(repeating: .failure(.transport), count: 4))
-        #expect(transport.requests.count == 1)
+        // The policy of the service is to retry nothing.
+        #expect(await screen.ending() == .failure(.transport))
+        #expect(requests[0].error?.type == .transport)
+        // The others share the next exchange.
+        await suspend(while: proxy.sharedLoadCount < 3)
+        second.open()
+        #expect(await screen.endings(3) == [.success, .success, .success])
+        #expect(requests.dropFirst().allSatisfy { $0.isSuccess })
+        #expect(transport.requests.count == 2)
     }
 }
 

@@ -146,7 +146,13 @@ struct RedirectPolicyTests {
     }
 
     @Test @MainActor func `Loads with different policies share no exchange`() async throws {
-        let proxy = APIProxy(service: APIService(baseURL: URL("http://shop.test")), transport: network)
+        let gate = Latch()
+        let transport = ScriptedTransport { request in
+            guard request.url.path == "/1" else { return .json(#"{"errcode":200,"data":[]}"#) }
+            try await gate.wait()
+            return .status(302, headers: ["Location": "/2"])
+        }
+        let proxy = APIProxy(service: APIService(baseURL: URL("http://shop.test")), transport: transport)
         let policies: [RedirectPolicy] = [.follow, .refuse, .follow(limit: 3), .decide { _, _ in true }]
         let requests = policies.map { RedirectedRequest($0, proxy: proxy) }
         let screen = RequestRecorder()
@@ -154,9 +160,11 @@ struct RedirectPolicyTests {
             request.delegate = screen
             request.loadData()
         }
-        for request in requests { await request.waitUntilIdle() }
-        #expect(paths.count { $0 == "/1" } == 4)
-        #expect(await screen.endings(4).count == 4)
+        await transport.waitForRequests(4)
+        gate.open()
+        let endings = await screen.endings(of: requests)
+        #expect(endings.count { $0 == .success } == 3 && endings.contains(.failure(.http)))
+        #expect(transport.requests.map(\.url.path).sorted() == ["/1", "/1", "/1", "/1", "/2", "/2", "/2"])
     }
 }
 

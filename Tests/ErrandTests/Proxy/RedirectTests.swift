@@ -29,14 +29,18 @@ struct RedirectTests {
         #expect(try redirect(to: location)?.url.absoluteString == target)
     }
 
-    @Test(arguments: ["javascript:alert(1)", "file:///etc/passwd", "mailto:a@b", "ftp://a.test/x", "data:text/plain,x"])
-    func `A target that is not HTTP is refused`(_ location: String) {
-        #expect(throws: TransportError.self) { try redirect(to: location) }
-    }
-
-    @Test(arguments: ["http://[", "http://", "http:///x", "//", "http:g"])
-    func `A target that is no URL is a typed error`(_ location: String) {
-        #expect(throws: TransportError.self) { try redirect(to: location) }
+    @Test(arguments: [
+        ("javascript:alert(1)", TransportError.Kind.security), ("file:///etc/passwd", .security),
+        ("mailto:a@b", .security), ("ftp://a.test/x", .security), ("data:text/plain,x", .security),
+        ("http://[", .badResponse), ("http://", .badResponse), ("http:///x", .badResponse), ("//", .badResponse),
+        ("http:g", .badResponse),
+    ])
+    func `A target that is not HTTP is refused, and one that is no URL is a bad response`(
+        _ location: String,
+        _ kind: TransportError.Kind
+    ) {
+        let error = #expect(throws: TransportError.self) { try redirect(to: location) }
+        #expect(error?.kind == kind)
     }
 
     @Test func `A target of 8 KB and one that is not UTF-8 are followed unchanged`() throws {

@@ -64,6 +64,7 @@ struct APIBatchTests {
         #expect(outcomes.map { $0.result?.error?.type } == [nil, .cancelled, .http])
         #expect(try outcomes[0].value as? [Goods] == [Goods(id: 1, name: "壶")])
         #expect(screen.events == [.progress(1, 3), .progress(2, 3), .progress(3, 3), .failure(.http)])
+        #expect(batch.finishedCount == 3 && batch.count == 3)
     }
 
     @Test func `Waiting for all keeps the other responses after a failure`() async throws {

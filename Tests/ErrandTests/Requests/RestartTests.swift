@@ -116,7 +116,7 @@ struct RestartTests {
         request.customRestartPolicy = .ignoreNew
         request.loadData()
         let joined = Task { try await request.value() }
-        await Task.yield()
+        await suspend(while: request.waiters.isEmpty)
         gates[0].open()
         #expect(try await joined.value.first?.id == 1)
         #expect(await screen.ending() == .success)

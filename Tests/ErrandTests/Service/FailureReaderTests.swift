@@ -296,6 +296,8 @@ struct ErrorMessagesTests {
         #expect(await message(response, messages) == "503 E7: by code")
         let refusal = HTTPResponse.json(#"{"errcode":"E8","msg":"by server"}"#)
         #expect(await message(refusal, messages) == "by server")
+        let others = ErrorMessages(byStatus: [503: "by status"], localize: { "\($0.message), localized" })
+        #expect(await message(.status(503), others) == "by status, localized")
     }
 
     @Test func `The texts of a service apply to every error that has none of an app`() async {

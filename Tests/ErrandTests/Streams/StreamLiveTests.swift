@@ -127,20 +127,22 @@ struct StreamLiveTests {
         }
         let proxy = try proxy(server, kind)
         var random = SplitMix(seed: 77)
-        var requests: [LineStream] = []
+        var (requests, cancelled): ([LineStream], Int) = ([], 0)
         let endings = EndingCounter()
         for number in 0..<150 {
             let request = LineStream(delegate: endings, proxy: proxy)
             requests.append(request)
             let id = request.loadData()
             for _ in 0..<Int.random(in: 0..<30, using: &random) { await Task.yield() }
-            if number % 3 > 0 { proxy.cancelRequest(id) }
+            if number % 3 > 0, proxy.cancelRequest(id) { cancelled += 1 }
         }
         await suspend(while: endings.count < requests.count)
         await sentinel(proxy)
         #expect(endings.endings.values.allSatisfy { $0 == 1 })
         #expect(endings.late == 0)
         #expect(endings.endings.count == 150)
+        // At least the third that is not cancelled.
+        #expect(requests.count { $0.isSuccess } == 150 - cancelled)
         for request in requests where request.isSuccess { #expect(request.elements == (0..<50).map(String.init)) }
         #expect(proxy.activeRequests.isEmpty)
     }

@@ -153,7 +153,7 @@ struct StreamRequestTests {
         #expect(request.rawResponse?.status == 200)
     }
 
-    @Test func `A script reads elements one by one, and receives no more than it reads`() async throws {
+    @Test func `A script reads a response of several windows to its end, without the delegate`() async throws {
         let (response, body) = HTTPResponse.open([:])
         respond([response])
         let request = make(DataStream.self)
@@ -223,6 +223,42 @@ struct StreamRequestTests {
         request.loadData()
         #expect(await screen.screen.ending() == .success)
         #expect(request.elements == [Goods(id: 1, name: "a")])
+    }
+
+    @Test func `Without names, the JSON of each event is an element, whatever its type`() async {
+        respond([Self.events("event: price\ndata: {\"id\":1,\"name\":\"a\"}\n\ndata: {\"id\":2,\"name\":\"b\"}\n\n")])
+        let request = make(GoodsStream.self)
+        request.customStrategy = .jsonEvents()
+        request.customStrategy?.reconnects = false
+        request.loadData()
+        #expect(await screen.screen.ending() == .success)
+        #expect(request.elements == [Goods(id: 1, name: "a"), Goods(id: 2, name: "b")])
+    }
+
+    @Test func `A closure makes elements of events or ignores them, and its error is one of decoding`() async {
+        struct Closed: Error {}
+        respond([Self.events("data: a\n\ndata: ignored\n\ndata: b\n\ndata: closed\n\ndata: c\n\n")])
+        let request = make(LineStream.self)
+        request.customStrategy = .events { event in
+            guard event.data != "closed" else { throw Closed() }
+            return event.data == "ignored" ? nil : event.data
+        }
+        request.loadData()
+        #expect(await screen.screen.ending() == .failure(.decoding))
+        #expect(request.elements == ["a", "b"])
+        #expect(request.error?.underlying is Closed)
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func `A line that is larger than the strategy allows fails the load after those before it`() async {
+        respond([HTTPResponse(status: 200, body: Data("one\nthree\ntwo\n".utf8))])
+        let request = make(LineStream.self)
+        request.customStrategy = .lines
+        request.customStrategy?.elementBytes = 4
+        request.loadData()
+        #expect(await screen.screen.ending() == .failure(.responseTooLarge))
+        #expect(request.elements == ["one"])
+        #expect(request.error?.reason == "line 2 is larger than 4 bytes")
     }
 
     @Test func `The newest elements are kept, and a reset removes them`() async {

@@ -39,7 +39,7 @@ struct CurlCancellationTests {
     }
 
     @Test(.fault(15), arguments: Instant.allCases)
-    func `A cancelled exchange ends at once and closes its connection`(_ instant: Instant) async throws {
+    func `A cancelled exchange ends as cancelled and closes its connection`(_ instant: Instant) async throws {
         let arrival = Response.Step.open(.init())
         let server = try start(instant, arrival)
         let request = HTTPRequest(.post, server.url("/"))
@@ -82,23 +82,47 @@ struct CurlCancellationTests {
     @Test(.fault(16)) func `Twenty thousand exchanges cancelled at random instants end once`() async throws {
         let server = try FixtureServer.start { _ in .text("ok").delayed(by: .milliseconds(2)) }
         let transport = try CurlTransport()
+        let delays = Delays()
         await withTaskGroup(of: Bool.self) { group in
             for number in 0..<20_000 {
                 if number >= 64 { #expect(await group.next() == true) }
-                group.addTask { await Self.endsOnce(transport, server.url("/")) }
+                group.addTask { await Self.endsOnce(transport, server.url("/"), delays) }
             }
             for await isDone in group { #expect(isDone) }
         }
+        let (responses, cancels) = delays.counts
+        #expect(responses > 0 && cancels > 0 && responses + cancels == 20_000)
         #expect(try await transport.send(HTTPRequest(.get, server.url("/"))).status == 200)
     }
 
-    private static func endsOnce(_ transport: CurlTransport, _ url: URL) async -> Bool {
+    /// The random delays of cancels, and how the exchanges have ended.
+    private final class Delays: Sendable {
+        private let state = Lock<(longest: Double, responses: Int, cancels: Int)>((0.004, 0, 0))
+
+        var counts: (responses: Int, cancels: Int) { state.withLock { ($0.responses, $0.cancels) } }
+
+        func next() -> Duration { .seconds(Double.random(in: 0...state.withLock { $0.longest })) }
+
+        /// However slow the machine is, some exchanges soon end before their cancel, and some by it.
+        func add(isResponse: Bool) {
+            state.withLock { state in
+                state.longest *= isResponse ? 0.998 : 1.002
+                if isResponse { state.responses += 1 } else { state.cancels += 1 }
+            }
+        }
+    }
+
+    private static func endsOnce(_ transport: CurlTransport, _ url: URL, _ delays: Delays) async -> Bool {
         let task = Task { () async throws(TransportError) in try await transport.send(HTTPRequest(.get, url)) }
-        try? await Task.sleep(for: .microseconds(Int.random(in: 0...4_000)))
+        try? await Task.sleep(for: delays.next())
         task.cancel()
         switch await task.result {
-        case .success(let response): return response.body == Data("ok".utf8)
-        case .failure(let error): return (error as? TransportError)?.kind == .cancelled
+        case .success(let response):
+            delays.add(isResponse: true)
+            return response.body == Data("ok".utf8)
+        case .failure(let error):
+            delays.add(isResponse: false)
+            return (error as? TransportError)?.kind == .cancelled
         }
     }
 
