@@ -30,27 +30,40 @@ extension HTTPResponse {
         .json(String(decoding: try encoder.encode(value), as: UTF8.self), status: status, headers: headers)
     }
 
-    /// Returns a response with a value as JSON, under `data` of the default envelope.
+    /// Returns a response with a value as JSON in an envelope, the default one unless another is given.
     ///
     /// `.envelope(code: 5001, message: "sold out")` is a failure.
     ///
     /// - Parameters:
     ///   - value: The value that the request's `Response` is decoded from; `null` by default.
-    ///   - code: The business code, a number, a string or a Boolean; 200, which is success, by default.
+    ///   - code: The business code, a number, a string or a Boolean; the least code of success by default.
     ///   - message: The message for the user; `ok` by default.
+    ///   - envelope: The keys, as in ``APIService/envelope``. Under its `successKey` is whether the code is one of success. Without a
+    ///     `dataKey`, the members of the value are beside the code.
     ///   - encoder: Encodes the value; the default writes dates in ISO 8601, as a service reads them.
     /// - Returns: A response with HTTP status 200.
     /// - Throws: The error of the encoder.
     public static func envelope(
         _ value: some Encodable = JSONValue.null,
-        code: ServerCode = 200,
+        code: ServerCode? = nil,
         message: String = "ok",
+        in envelope: Envelope = Envelope(),
         encoder: JSONEncoder = .iso8601
     ) throws -> HTTPResponse {
-        let data = String(decoding: try encoder.encode(value), as: UTF8.self)
-        let text = String(decoding: try encoder.encode(message), as: UTF8.self)
-        let number = String(decoding: try encoder.encode(code), as: UTF8.self)
-        return .json(#"{"errcode":\#(number),"msg":\#(text),"data":\#(data)}"#)
+        func json(_ value: some Encodable) throws -> String { String(decoding: try encoder.encode(value), as: UTF8.self) }
+        let success = envelope.successCodes.min { ($0.text.count, $0.text) < ($1.text.count, $1.text) }
+        let isSuccess = code.map(envelope.successCodes.contains) ?? true
+        var members: [String] = []
+        if let key = envelope.codeKey, let code = code ?? success { members.append("\(try json(key)):\(try json(code))") }
+        if let key = envelope.successKey { members.append("\(try json(key)):\(isSuccess)") }
+        if let key = envelope.messageKey { members.append("\(try json(key)):\(try json(message))") }
+        let content = try json(value)
+        if let key = envelope.dataKey {
+            members.append("\(try json(key)):\(content)")
+        } else if content.hasPrefix("{"), content != "{}" {
+            members.append(String(content.dropFirst().dropLast()))
+        }
+        return .json("{\(members.joined(separator: ","))}")
     }
 
     /// Returns a response whose body is the elements of an asynchronous sequence, passed on as they come; 200 by default.

@@ -156,7 +156,7 @@ final class OrderWayRequest: StreamAPIRequest<Station>, APIManager {
 final class AssistantRequest: StreamAPIRequest<String>, APIManager {
     let path = "/assistant"
     let method = HTTPMethod.post
-    override var strategy: StreamStrategy<String>? { .events { $0.data } }
+    override var strategy: StreamStrategy<String>? { .events { event, _ in event.data } }
 }
 
 /// Loads the stock of an article from the partners' service, which accepts only signed requests.

@@ -13,7 +13,8 @@ import Foundation
 ///
 /// The rules share what they store, except that of another ``version(_:)``, and share nothing with ``http``. A request that
 /// changes something on the server removes what is stored of its URL for ``http``, and nothing of a rule: load it with
-/// ``fallback``, which replaces what is stored, except under a ``version(_:)``: each number has a response of its own.
+/// ``fallback``, which replaces what is stored, except under a ``version(_:)``: each number has a response of its own, which
+/// only the reload of a list replaces.
 ///
 /// See <doc:Caching>.
 public enum CachePolicy: Sendable, Hashable {

@@ -23,15 +23,16 @@ public struct DownloadedFile: Sendable {
 }
 
 extension DownloadedFile {
-    /// Returns how many bytes a load with ``APIRequestOptions/resumesDownload`` has stored of a file that is not complete; `nil` if
-    /// there are none.
+    /// Returns what a load with ``APIRequestOptions/resumesDownload`` has stored of a file that is not complete, and the length of
+    /// the whole if it is known; `nil` if nothing is stored.
     ///
-    /// The next load continues there, unless the server has another version by then. For a destination that is a file; what is kept
-    /// of a download to a folder is named after its URL.
-    public static func partialBytes(of destination: URL) -> Int64? {
+    /// The next load continues there, unless it is one of another URL or account, or the server has another version by then. For a
+    /// destination that is a file; what is kept of a download to a folder is named after its URL.
+    public static func partialProgress(of destination: URL) -> TransferProgress? {
         guard let names = names(of: destination), let status = stat(ofEntry: names.file.path) else { return nil }
         let (record, offset) = PartialRecord.read(names, of: status, for: nil)
-        return record.isResumable && offset > 0 ? offset : nil
+        guard record.isResumable, offset > 0 else { return nil }
+        return TransferProgress(.download, completedBytes: offset, totalBytes: record.length)
     }
 
     /// Removes what a load with ``APIRequestOptions/resumesDownload`` has stored of a file that is not complete.

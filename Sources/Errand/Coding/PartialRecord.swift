@@ -44,7 +44,7 @@ struct PartialRecord: Codable, Sendable {
         for key: String?
     ) -> (PartialRecord, offset: Int64) {
         let size = Int64(status.st_size)
-        // What another user has planted is not continued.
+        // What another user has planted is no part.
         guard status.isOwnerTrusted,
             let file = try? FileDescriptor(opening: names.record.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
             let own = try? file.status(), own.isFile, own.isOwnerTrusted, let bytes = try? file.readAll(atMost: 65_536),
@@ -103,8 +103,11 @@ struct PartialRecord: Codable, Sendable {
         headers["ETag"] == nil && headers["Last-Modified"].map { $0 == validator } ?? true
     }
 
-    /// The origin as it is, because another server may choose a URL with the hash of one of this.
-    static func key(of url: URL, hash: String) -> String { "\(url.originText) \(hash)" }
+    /// Of the whole URL, because a query may name what is requested; with the origin as it is, because another server may choose a
+    /// URL with the same hash.
+    static func key(of url: URL, for account: String) -> String {
+        "\(url.originText) \(PartialNames.hash("\(account) \(url.absoluteString)"))"
+    }
 
     private static func bootID() -> String {
         #if canImport(Darwin)

@@ -8,7 +8,7 @@ public import Foundation
 /// Redirects and retries have separate timings. The sum of the phases is at most ``total``.
 ///
 /// libcurl sends an idempotent request again if a reused connection is lost before a response has begun. The timings of both
-/// attempts are then added; the numbers of bytes are those of the last attempt.
+/// attempts are then added.
 public struct ExchangeTimings: Sendable {
     /// When the transport received the request, by the clock of the machine.
     public var startedAt: Date

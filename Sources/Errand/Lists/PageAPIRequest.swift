@@ -48,6 +48,8 @@ where Page.Item: Sendable {
 
     private(set) var list = PagedList<Item>()
     var isReloading = false
+    /// Whether ``items`` are those of a reload, or edited, so that the pages that follow come from the network.
+    private var isReloaded = false
     private let observation = ChangeObservation()
     // The changes of which the observer has not been notified yet; at most one, except inside its methods.
     private var changes: [ListChange] = []
@@ -119,6 +121,11 @@ extension PageAPIRequest: Pager {
         // A load that one of these hooks begins is newer than this one.
         let (strategy, maxPages) = (strategy, maxPages)
         let session = proxy.userSession(of: service)
+        switch part {
+        case .first, .all: break
+        // A reload may have failed since.
+        case .next, .prefetch, .previous, .remaining: isReloading = isReloaded
+        }
         let position = list.begin(part, id: id, strategy: strategy, input: input, session: session)
         observation.recordChange()
         guard maxPages.map({ $0 > 0 }) != false else {
@@ -166,8 +173,11 @@ extension PageAPIRequest: Pager {
         let change: ListChange?
         switch result {
         case .success(let content):
-            // A reload that had no network: the following pages are those that were stored with it.
-            if response?.source == .cache, list.isFirstPage(id) { isReloading = false }
+            if list.isFirstPage(id) {
+                // A reload that had no network: the following pages are those that were stored with it.
+                if response?.source == .cache { isReloading = false }
+                isReloaded = isReloading
+            }
             change = accept(content, in: response, of: id)
         case .failure(let error):
             change = list.fail(id, with: error)
@@ -204,7 +214,7 @@ extension PageAPIRequest {
     func apply(_ edits: [ListEdit<Item>], as change: ListChange, by rules: ListRules<Item>) {
         for edit in edits { list.apply(edit, rules: rules) }
         // The pages that are stored may not have the edit.
-        if edits.contains(where: \.isOnServer) { isReloading = true }
+        if edits.contains(where: \.isOnServer) { (isReloading, isReloaded) = (true, true) }
         changes.append(change)
         observation.recordChange()
         notifyObserver()

@@ -12,13 +12,15 @@
 /// | `tryingAgain` | a try | before each try but the first; then ``attempt`` is the number of the new try |
 /// | `joined` | `began` | for each try that shares the exchange of another load |
 /// | `missedCache` | `began` | at most once, also after `started` |
-/// | `respondedFromCache` | `began` | for each stored response that is used or shown, also after the exchange that has
-/// confirmed it | | `requestMade` | `started` | once for each request on the wire, with a new number in ``exchange`` | | `sent`
-/// | `requestMade` | at most once for each number | | `headReceived` | `requestMade` | at most once for each number; may be
-/// without `sent`, which may then not follow | | `redirected` | `requestMade` | ends a number; the next `requestMade` follows,
-/// unless the load ends | | `responded`, `failed` | `requestMade` | ends a number | | `decodedLeniently` | `responded` | once
-/// for each response of which a lenient decoder has converted something | | `released` | `began` | at most once | | `ended` |
-/// `began` | once, the last event |
+/// | `respondedFromCache` | `began` | for each stored response that is used, shown or confirmed |
+/// | `requestMade` | `started` | once for each request on the wire, with a new number in ``exchange`` |
+/// | `sent` | `requestMade` | at most once for each number |
+/// | `headReceived` | `requestMade` | at most once for each number; may be without `sent`, which may then not follow |
+/// | `redirected` | `requestMade` | ends a number; the next `requestMade` follows, unless the load ends |
+/// | `responded`, `failed` | `requestMade` | ends a number |
+/// | `decodedLeniently` | `responded` | once for each response of which a lenient decoder has converted something |
+/// | `released` | `began` | at most once |
+/// | `ended` | `began` | once, the last event |
 ///
 /// A load that joins a running exchange receives only the events that follow, and so may have no `requestMade` for its number. A
 /// load may end at any point; no event of an exchange that is still under way follows. With a custom transport, there are no

@@ -42,10 +42,8 @@ final class PartialFile: LoadFile {
     /// Makes nothing; the part is one of `resource` for the account of a jar.
     init(for destination: HTTPRequest.Destination, of resource: URL, _ cookies: CookieSession?) throws(TransportError) {
         place = try FilePlace(destination)
-        // Of the whole URL, because a query may name what is requested.
-        let hash = PartialNames.hash("\(cookies?.account ?? "") \(resource.absoluteString)")
-        key = PartialRecord.key(of: resource, hash: hash)
-        names = PartialNames(of: place.target, stem: place.isInFolder ? hash : nil)
+        key = PartialRecord.key(of: resource, for: cookies?.account ?? "")
+        names = PartialNames(of: place.target, stem: place.isInFolder ? PartialNames.hash(resource.absoluteString) : nil)
         location = FileLocation(names.file, target: place.target)
     }
 
@@ -62,11 +60,14 @@ final class PartialFile: LoadFile {
         do throws(TransportError) {
             try place.check()
             names.removeExpired()
-            let file = try LockedFile(names)
-            let (record, offset) = try names.reporting { () throws(SystemError) in
-                let (record, offset) = PartialRecord.read(names, of: try file.descriptor.status(), for: key)
-                try file.descriptor.truncate(to: offset)
-                return (record, offset)
+            let locked = try LockedFile(names)
+            let (file, record, offset) = try names.reporting { () throws(SystemError) in
+                let status = try locked.descriptor.status()
+                // What another user has planted is neither continued nor written to.
+                guard status.isOwnerTrusted else { return (try locked.replaced(names), PartialRecord(), Int64(0)) }
+                let (record, offset) = PartialRecord.read(names, of: status, for: key)
+                try locked.descriptor.truncate(to: offset)
+                return (locked, record, offset)
             }
             let isEnding = state.withLock { state in
                 guard !self.isEnding else { return true }

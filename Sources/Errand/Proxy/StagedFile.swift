@@ -60,7 +60,7 @@ final class StagedFile: LoadFile {
             return (true, nil)
         }
         if let error { throw TransportError(cannotWrite: target, error) }
-        if isMade { Self.removeRest(in: place.folder.path) }
+        if isMade { Self.removeRest(beside: folder, in: place.folder.path) }
         return isMade
     }
 
@@ -115,13 +115,16 @@ final class StagedFile: LoadFile {
         }
     }
 
-    /// Removes what killed processes have left in a folder: what nothing has been written to for a day.
-    private static func removeRest(in folder: String) {
+    /// Removes what killed processes have left in a folder: what nothing has been written to for a day before `own` was made.
+    private static func removeRest(beside own: String, in folder: String) {
         let isFirst = searched.withLock { searched in
             if searched.count >= 1_000 { searched.removeAll() }
             return searched.insert(folder).inserted
         }
-        guard isFirst else { return }
+        // Who else may write it could have this remove something of theirs, or follow a link.
+        guard isFirst, stat(ofTarget: folder)?.reasonToRefuseFolder == nil,
+            let now = stat(ofEntry: own)?.modificationTime.tv_sec
+        else { return }
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
             let path = "\(folder)/\(name)"
             guard name.hasPrefix("."), name.hasSuffix(folderEnding),
@@ -130,7 +133,7 @@ final class StagedFile: LoadFile {
             else { continue }
             let files = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
             let times = ([entry] + files.compactMap { stat(ofEntry: "\(path)/\($0)") }).map(\.modificationTime.tv_sec)
-            guard Date().timeIntervalSince1970 - Double(times.max() ?? 0) > 86_400 else { continue }
+            guard Int64(now) - Int64(times.max() ?? now) > 86_400 else { continue }
             removeFolder(path)
         }
     }

@@ -61,7 +61,8 @@ public struct APIRequestOptions: Sendable {
     /// If the network is lost later, the load fails as usual. No network state is known until the first report, so read
     /// ``Reachability/status`` once in advance, for instance when the app starts.
     public var failsWhenUnreachable: Bool
-    /// Whether a download continues where an earlier load of the same URL to the same file or folder has stopped; false by default.
+    /// Whether a download continues where an earlier load of the same URL and cookie file, to the same file or folder, has stopped;
+    /// false by default.
     ///
     /// For a `GET` whose ``BaseAPIRequest/destination`` is a file or a folder; any other load fails with `invalidRequest`. A load
     /// that fails or is cancelled, or whose process ends, keeps what it has received in a hidden file beside the destination, or in

@@ -66,7 +66,7 @@ extension StreamStrategy<String> {
 
 extension StreamStrategy<ServerSentEvent> {
     /// Server-sent events.
-    public static var events: Self { .events { $0 } }
+    public static var events: Self { .events { event, _ in event } }
 }
 
 extension StreamStrategy where Element: Decodable {
@@ -97,14 +97,16 @@ extension StreamStrategy where Element: Decodable {
 extension StreamStrategy {
     /// Server-sent events, each made an element by a closure.
     ///
-    /// - Parameter transform: Returns the element; `nil` ignores the event. Called once for each event, off the main actor. An
-    ///   error fails the load with `decoding`, unless it is an ``APIError``.
+    /// - Parameter transform: Returns the element, perhaps with the decoder of the service; `nil` ignores the event. Called once
+    ///   for each event, off the main actor. An error fails the load with `decoding`, unless it is an ``APIError``.
     /// - Returns: The strategy.
-    public static func events(_ transform: @escaping @Sendable (ServerSentEvent) throws -> Element?) -> Self {
-        Self(kind: .events) { _, limit in
+    public static func events(
+        _ transform: @escaping @Sendable (ServerSentEvent, any ResponseDecoder) throws -> Element?
+    ) -> Self {
+        Self(kind: .events) { service, limit in
             EventReader(limit) { event throws(APIError) in
                 do {
-                    return try transform(event)
+                    return try transform(event, service.customDecoder ?? service.decoder)
                 } catch let error as APIError {
                     throw error
                 } catch {

@@ -16,8 +16,9 @@ struct Checksum {
     }
 
     private mutating func mix(_ word: UInt64) {
-        value = (value ^ word) &* 0x9FB2_1C65_1E98_DF25
-        value ^= value >> 32
+        // Both halves, so that no few bits of two words cancel each other out.
+        let product = (value ^ word).multipliedFullWidth(by: 0x9FB2_1C65_1E98_DF25)
+        value = product.high ^ product.low
     }
 
     /// Returns 32 digits, for the name of a file; two texts may have the same.

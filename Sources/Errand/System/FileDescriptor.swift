@@ -100,11 +100,17 @@ struct FileDescriptor: ~Copyable {
         guard lseek(number, off_t(offset), SEEK_SET) >= 0 else { throw .last("lseek") }
     }
 
-    /// Waits until everything that was written is on the disk.
+    /// Waits until everything that was written is on the disk; on Apple's platforms, at least before what is written later.
     func synchronize() throws(SystemError) {
         #if canImport(Darwin)
         // Untested: after `fsync`, the bytes may be in the memory of the drive, and reach the disk in another order.
-        if fcntl(number, F_BARRIERFSYNC) == 0 { return }
+        do throws(SystemError) {
+            _ = try Self.retrying("fcntl") { fcntl(number, F_BARRIERFSYNC) }
+            return
+        } catch {
+            // Some file systems have no barrier.
+            guard [ENOTSUP, EINVAL, ENOTTY].contains(error.number) else { throw error }
+        }
         #endif
         _ = try Self.retrying("fsync") { fsync(number) }
     }

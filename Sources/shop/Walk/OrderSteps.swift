@@ -85,7 +85,7 @@ extension Walk {
     /// receives the rest alone.
     func continueInvoice() async throws {
         let screen = InvoiceFileScreen(app, file: folder.file("invoice.pdf"))
-        let stored = { DownloadedFile.partialBytes(of: screen.file) ?? 0 }
+        let stored = { DownloadedFile.partialProgress(of: screen.file)?.completedBytes ?? 0 }
         screen.appear(pausingAfter: 2 << 20)
         guard case .cancelled = try await screen.update() else { throw StepFailure("the screen heard no cancel") }
         await app.wire.settle()
@@ -105,7 +105,7 @@ extension Walk {
         try expect(file.suffix(6) == Data("%%EOF\n".utf8), "the invoice does not end as PDF files do")
         try expect(app.wire.exchanges.map(\.status) == [nil, 206], "the rest was not requested")
         try expect(screen.progress.allSatisfy { $0.completedBytes > killed }, "the progress began again")
-        try expect(DownloadedFile.partialBytes(of: screen.file) == nil, "a part was left")
+        try expect(DownloadedFile.partialProgress(of: screen.file) == nil, "a part was left")
     }
 
     /// Follows an order by events; the connection is lost once, and no event with it.

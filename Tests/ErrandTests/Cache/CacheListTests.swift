@@ -100,6 +100,46 @@ struct CacheListTests {
         #expect(scene.violations == [])
     }
 
+    @Test(arguments: policies) func `After a reload that has failed, the next pages are those of the list`(
+        _ policy: CachePolicy
+    ) async {
+        await load(3, of: list(policy))
+        let list = list(policy)
+        await load(1, of: list)
+        backend.fails.withLock { $0 = true }
+        list.reload()
+        #expect(await screen.ending() == .failure(.http))
+        await loadNextPages(1, of: list)
+        #expect(list.items == ["1a", "2a"])
+        #expect(list.rawResponse?.source == .cache)
+        // The failed part is the reload no more.
+        backend.fails.withLock { $0 = false }
+        change(to: "b")
+        list.reload()
+        #expect(await screen.ending() == .success)
+        await loadNextPages(1, of: list)
+        #expect(list.items == ["1b", "2b"])
+        backend.fails.withLock { $0 = true }
+        list.reload()
+        #expect(await screen.ending() == .failure(.http))
+        #expect(list.loadNextPage() != nil)
+        #expect(await screen.ending() == .failure(.http), "the third page is older than the list")
+        #expect(scene.violations == [])
+    }
+
+    @Test(arguments: policies) func `A reload that has failed is tried again as one`(_ policy: CachePolicy) async {
+        let list = list(policy)
+        await load(1, of: list)
+        backend.fails.withLock { $0 = true }
+        list.reload()
+        #expect(await screen.ending() == .failure(.http))
+        backend.fails.withLock { $0 = false }
+        change(to: "b")
+        list.retry()
+        #expect(await screen.ending() == .success)
+        #expect(list.items == ["1b"])
+    }
+
     @Test(arguments: policies) func `After an edit, the next page comes from the network`(_ policy: CachePolicy)
         async throws
     {

@@ -90,5 +90,8 @@ struct CacheProcessSharingTests {
 }
 
 extension CacheFolderScene {
-    fileprivate var hasNoSession: Bool { (try? sessionFolder) == nil }
+    fileprivate var hasNoSession: Bool {
+        let names = try? FileManager.default.contentsOfDirectory(atPath: cacheFolder.path)
+        return names?.contains { !$0.hasPrefix(".") } != true
+    }
 }

@@ -125,11 +125,11 @@ struct DiscardedDownloadTests {
         var parts: [Int64?] = []
         screen.onEvent = { [folder] request, event in
             guard event == .failure(.timeout) else { return }
-            parts.append(DownloadedFile.partialBytes(of: folder.file))
+            parts.append(DownloadedFile.partialProgress(of: folder.file)?.completedBytes)
             request.loadAgain()
         }
         request.loadData()
-        await suspend(while: DownloadedFile.partialBytes(of: folder.file) != 3)
+        await suspend(while: DownloadedFile.partialProgress(of: folder.file)?.completedBytes != 3)
         await passDeadline()
         #expect(await screen.endings(2) == [.failure(.timeout), .success])
         #expect(parts == [3])

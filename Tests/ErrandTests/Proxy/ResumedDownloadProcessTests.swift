@@ -31,13 +31,13 @@ struct ResumedDownloadProcessTests {
         var random = SplitMix(seed: 34)
         for point in (0..<8).map({ _ in Int64.random(in: 1..<length, using: &random) }).sorted() {
             let program = try probe(server)
-            await suspend(while: DownloadedFile.partialBytes(of: target) ?? 0 < point && program.isRunning)
+            await suspend(while: DownloadedFile.partialProgress(of: target)?.completedBytes ?? 0 < point && program.isRunning)
             program.stop()
             _ = try await program.ending()
         }
         // A process may be killed when everything is complete.
         if FileManager.default.fileExists(atPath: target.path) { try FileManager.default.removeItem(at: target) }
-        let stored = DownloadedFile.partialBytes(of: target)
+        let stored = DownloadedFile.partialProgress(of: target)?.completedBytes
         #expect(try await probe(server).ending().lines == ["downloaded"])
         #expect(try Data(contentsOf: target) == .counting(Int(length)))
         #expect(try folder.names == ["photo.jpg"])
@@ -49,12 +49,12 @@ struct ResumedDownloadProcessTests {
     @Test(.fault(115)) func `Two processes do not write one file`() async throws {
         let server = try server(4 << 20, bytesPerSecond: 1 << 20)
         let first = try probe(server)
-        await suspend(while: DownloadedFile.partialBytes(of: target) == nil)
+        await suspend(while: DownloadedFile.partialProgress(of: target) == nil)
         let second = try await probe(server).ending()
         #expect(second.lines == ["failed storage: another download to photo.jpg is running"])
         // Nor does this one remove it.
         DownloadedFile.removePartialFile(of: target)
-        #expect(DownloadedFile.partialBytes(of: target) != nil)
+        #expect(DownloadedFile.partialProgress(of: target) != nil)
         first.stop()
         _ = try await first.ending()
     }

@@ -109,7 +109,7 @@ struct ResumedDownloadTests {
         files.cutNext(after: 100_000, .hang)
         request.delegate = screen
         let id = request.loadData()
-        await suspend(while: DownloadedFile.partialBytes(of: target) != 100_000)
+        await suspend(while: DownloadedFile.partialProgress(of: target)?.completedBytes != 100_000)
         return id
     }
 
@@ -125,7 +125,8 @@ struct ResumedDownloadTests {
         files.cutNext(after: cut)
         #expect(await outcome(try request(kind)) == .transport)
         #expect(try folder.names == Self.names)
-        #expect(DownloadedFile.partialBytes(of: target) == cut)
+        let stored = TransferProgress(.download, completedBytes: cut, totalBytes: FileServer.length)
+        #expect(DownloadedFile.partialProgress(of: target) == stored)
         var reports: [TransferProgress] = []
         let file = try await request(kind).value { reports.append($0) }
         #expect(file.url == target)
@@ -135,7 +136,7 @@ struct ResumedDownloadTests {
         #expect(files.server.requests.allSatisfy { $0.header("Accept-Encoding") == "identity" })
         #expect(reports.last?.completedBytes == FileServer.length)
         #expect(reports.allSatisfy { $0.completedBytes > cut && $0.totalBytes == FileServer.length })
-        #expect(DownloadedFile.partialBytes(of: target) == nil)
+        #expect(DownloadedFile.partialProgress(of: target) == nil)
     }
 
     @Test func `A query that adapters make anew for each request is no other file`() async throws {
@@ -188,7 +189,7 @@ struct ResumedDownloadTests {
         let failing = try request()
         let error = await #expect(throws: APIError.self) { try await failing.value { reports.append($0) } }
         #expect(error?.status == 400 && reports.isEmpty)
-        #expect(DownloadedFile.partialBytes(of: target) == 150_000)
+        #expect(DownloadedFile.partialProgress(of: target)?.completedBytes == 150_000)
     }
 
     @Test(arguments: TransportKind.allCases) func `After a cancel, the same request continues`(_ kind: TransportKind)
@@ -270,7 +271,7 @@ struct ResumedDownloadTests {
             files.change { ($0.etag, $0.headers) = (nil, dates) }
             files.cutNext(after: 1_000)
             #expect(await outcome(try request()) == .transport)
-            #expect(DownloadedFile.partialBytes(of: target) == (isStrong ? 1_000 : nil))
+            #expect(DownloadedFile.partialProgress(of: target)?.completedBytes == (isStrong ? 1_000 : nil))
             DownloadedFile.removePartialFile(of: target)
             #expect(try folder.names == [])
         }
@@ -656,7 +657,7 @@ struct ResumedDownloadTests {
             for name in Self.names { try? FileManager.default.removeItem(at: folder.url.appending(path: name)) }
             if name != Self.names[0] { try Data("x".utf8).write(to: folder.url.appending(path: Self.names[0])) }
             #expect(mkfifo(folder.url.appending(path: name).path, 0o600) == 0)
-            #expect(DownloadedFile.partialBytes(of: target) == nil)
+            #expect(DownloadedFile.partialProgress(of: target) == nil)
             #expect(await outcome(try request()) == nil)
             try expectComplete()
         }
@@ -692,7 +693,7 @@ struct ResumedDownloadTests {
         await clock.waitForSleepers()
         clock.advance(by: .seconds(5))
         #expect(await screen.ending() == .failure(.timeout))
-        #expect(DownloadedFile.partialBytes(of: target) == 100_000)
+        #expect(DownloadedFile.partialProgress(of: target)?.completedBytes == 100_000)
     }
 
     @Test func `A transport that returns the body in memory is continued as well`() async throws {
@@ -729,7 +730,7 @@ struct ResumedDownloadTests {
         record["length"] = 0
         try Data().write(to: paths[0])
         try JSONEncoder().encode(record).write(to: paths[1])
-        #expect(DownloadedFile.partialBytes(of: target) == nil)
+        #expect(DownloadedFile.partialProgress(of: target) == nil)
         #expect(await outcome(try request()) == nil)
         try expectComplete()
     }
@@ -740,13 +741,13 @@ struct ResumedDownloadTests {
         files.cutNext(after: 1_000, .hang)
         let first = try request()
         let id = first.loadData()
-        await suspend(while: DownloadedFile.partialBytes(of: target) != 1_000)
+        await suspend(while: DownloadedFile.partialProgress(of: target)?.completedBytes != 1_000)
         let second = try request()
         await #expect(throws: APIError.self) { _ = try await second.value() }
         #expect(second.error?.type == .storage)
         #expect(second.error?.reason?.contains("another download to photo.jpg is running") == true)
         DownloadedFile.removePartialFile(of: target)
-        #expect(DownloadedFile.partialBytes(of: target) == 1_000)
+        #expect(DownloadedFile.partialProgress(of: target)?.completedBytes == 1_000)
         first.proxy.cancelRequest(id)
         #expect(await outcome(second) == nil)
         try expectComplete()

@@ -239,7 +239,7 @@ struct StreamRequestTests {
         struct Closed: Error {}
         respond([Self.events("data: a\n\ndata: ignored\n\ndata: b\n\ndata: closed\n\ndata: c\n\n")])
         let request = make(LineStream.self)
-        request.customStrategy = .events { event in
+        request.customStrategy = .events { event, _ in
             guard event.data != "closed" else { throw Closed() }
             return event.data == "ignored" ? nil : event.data
         }
@@ -248,6 +248,34 @@ struct StreamRequestTests {
         #expect(request.elements == ["a", "b"])
         #expect(request.error?.underlying is Closed)
         #expect(transport.requests.count == 1)
+    }
+
+    private nonisolated enum Notice: Equatable, Sendable {
+        struct Order: Decodable, Equatable { let orderNumber: Int }
+
+        case order(Order)
+        case other(String)
+    }
+
+    private final class NoticeStream: StreamAPIRequest<Notice>, APIManager {
+        let (path, method) = ("/events", HTTPMethod.get)
+        override var strategy: StreamStrategy<Notice>? {
+            .events { event, decoder in
+                guard event.event == "order" else { return .other(event.event) }
+                return .order(try decoder.decode(Notice.Order.self, from: Data(event.data.utf8)))
+            }
+        }
+    }
+
+    @Test func `A closure decodes events of different types with the decoder of the service`() async {
+        respond([Self.events("event: order\ndata: {\"order_number\": 7}\n\ndata: x\n\n"), .status(204)])
+        let service = APIService.sample { $0.decoder.keyDecodingStrategy = .convertFromSnakeCase }
+        let request = NoticeStream(delegate: screen, proxy: APIProxy(service: service, transport: transport, clock: clock))
+        request.loadData()
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(3))
+        #expect(await screen.screen.ending() == .success)
+        #expect(request.elements == [.order(.init(orderNumber: 7)), .other("message")])
     }
 
     @Test func `A line that is larger than the strategy allows fails the load after those before it`() async {

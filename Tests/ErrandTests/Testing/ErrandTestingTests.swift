@@ -360,6 +360,34 @@ struct ErrandTestingTests {
         #expect(error?.type == .server && error?.code == code)
     }
 
+    @Test func `A value is in the envelope of the service, with its least code of success`() async throws {
+        func body(_ response: HTTPResponse) -> String { String(decoding: response.body, as: UTF8.self) }
+        var envelope = Envelope()
+        (envelope.codeKey, envelope.messageKey, envelope.dataKey) = ("code", "message", "result")
+        envelope.successCodes = [200, 0]
+        #expect(body(try .envelope(7, in: envelope)) == #"{"code":0,"message":"ok","result":7}"#)
+        #expect(body(try .envelope(code: 5, in: envelope)) == #"{"code":5,"message":"ok","result":null}"#)
+        (envelope.successKey, envelope.messageKey, envelope.dataKey) = ("success", nil, nil)
+        let flat = try HTTPResponse.envelope(["id": 7] as JSONValue, in: envelope)
+        #expect(body(flat) == #"{"code":0,"success":true,"id":7}"#)
+        #expect(body(try .envelope(code: "E1", in: envelope)) == #"{"code":"E1","success":false}"#)
+        let service = APIService.sample { [envelope] in $0.envelope = envelope }
+        let proxy = APIProxy(service: service, transport: ScriptedTransport { _ in flat })
+        #expect(try await APIRequest<JSONValue>("/goods", proxy: proxy).value()["id"]?.int == 7)
+    }
+
+    @Test func `A proxy whose network a test decides fails at once, or sends`() async throws {
+        for status in [ReachabilityStatus.unreachable, .unknown] {
+            let transport = ScriptedTransport { _ in try .envelope("text") }
+            let proxy = APIProxy(service: .sample(), transport: transport, reachability: .fixed(status))
+            let request = APIRequest<String>("/text", options: .init(failsWhenUnreachable: true), proxy: proxy)
+            var failure: APIError?
+            do throws(APIError) { _ = try await request.value() } catch { failure = error }
+            #expect(failure?.type == (status == .unreachable ? .noNetwork : nil))
+            #expect(transport.requests.count == (status == .unreachable ? 0 : 1))
+        }
+    }
+
     // MARK: The clock
 
     @Test func `Sleepers wake at their deadline and not before`() async {

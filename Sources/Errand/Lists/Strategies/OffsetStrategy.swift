@@ -55,7 +55,7 @@ struct OffsetStrategy: PageStrategy {
 }
 
 extension PageStrategy where Self == StandardPageStrategy {
-    /// Pages by the number of items before them: `offset=40&limit=20`.
+    /// Pages by the number of items before them: `limit=20&offset=40`.
     ///
     /// The next offset counts the received items, whatever the limit was. The list ends as one by page number does, with `limit`
     /// as its size; `totalIsExact` avoids the request after its last page.
