@@ -50,11 +50,15 @@ extension HTTPResponse {
         in envelope: Envelope = Envelope(),
         encoder: JSONEncoder = .iso8601
     ) throws -> HTTPResponse {
-        func json(_ value: some Encodable) throws -> String { String(decoding: try encoder.encode(value), as: UTF8.self) }
+        func json(_ value: some Encodable) throws -> String {
+            String(decoding: try encoder.encode(value), as: UTF8.self)
+        }
         let success = envelope.successCodes.min { ($0.text.count, $0.text) < ($1.text.count, $1.text) }
         let isSuccess = code.map(envelope.successCodes.contains) ?? true
         var members: [String] = []
-        if let key = envelope.codeKey, let code = code ?? success { members.append("\(try json(key)):\(try json(code))") }
+        if let key = envelope.codeKey, let code = code ?? success {
+            members.append("\(try json(key)):\(try json(code))")
+        }
         if let key = envelope.successKey { members.append("\(try json(key)):\(isSuccess)") }
         if let key = envelope.messageKey { members.append("\(try json(key)):\(try json(message))") }
         let content = try json(value)

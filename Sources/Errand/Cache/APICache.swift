@@ -36,6 +36,21 @@ public final class APICache: Sendable {
         /// The first ones before there is a hook.
         var unreported: [APICacheError] = []
         weak var owner: (any CookieJarOwner)?
+
+        /// Each has an open folder, and a program may have a jar for each of thousands of users; returns those that no load has.
+        mutating func removeUnused() -> [CacheFolder] {
+            guard sessions.count >= 32 else { return [] }
+            var unused: [CacheFolder] = []
+            // Not the keys themselves: they would refer to each.
+            for name in Array(sessions.keys) {
+                guard let index = sessions.index(forKey: name), isKnownUniquelyReferenced(&sessions.values[index])
+                else {
+                    continue
+                }
+                unused.append(sessions.remove(at: index).value)
+            }
+            return unused
+        }
     }
 
     private static let queue = DispatchQueue(label: "errand.cache", qos: .utility)
@@ -56,7 +71,7 @@ public final class APICache: Sendable {
     public init(folder: URL, capacity: Int = 100_000_000, usesHeuristicFreshness: Bool = false) {
         precondition(folder.isFileURL, "a cache's folder has a file URL")
         self.folder = folder.absoluteURL.path(percentEncoded: false).droppingSlash
-        self.capacity = Int64(max(0, capacity))
+        self.capacity = Int64(max(0, min(capacity, .max / 2)))
         usesHeuristics = usesHeuristicFreshness
         Self.queue.async { [weak self] in self?.removeRest() }
     }
@@ -106,11 +121,12 @@ public final class APICache: Sendable {
         else { return nil }
         do throws(SystemError) {
             let new = try CacheFolder("\(folder)/\(name)", name: name) { [weak self] in self?.report($0) }
-            let session = state.withLock { state in
+            let (session, _) = state.withLock { state in
+                let unused = state.sessions[name] == nil ? state.removeUnused() : []
                 let session = state.sessions[name] ?? new
                 state.sessions[name] = session
                 state.reported.remove(.unusableFolder)
-                return session
+                return (session, unused)
             }
             if session.isCurrent { return session }
             // Ended between its opening and this.

@@ -43,7 +43,8 @@ final class PartialFile: LoadFile {
     init(for destination: HTTPRequest.Destination, of resource: URL, _ cookies: CookieSession?) throws(TransportError) {
         place = try FilePlace(destination)
         key = PartialRecord.key(of: resource, for: cookies?.account ?? "")
-        names = PartialNames(of: place.target, stem: place.isInFolder ? PartialNames.hash(resource.absoluteString) : nil)
+        let stem = place.isInFolder ? PartialNames.hash(resource.absoluteString) : nil
+        names = PartialNames(of: place.target, stem: stem)
         location = FileLocation(names.file, target: place.target)
     }
 

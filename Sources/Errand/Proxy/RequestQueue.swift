@@ -97,7 +97,8 @@ final class RequestQueue: Sendable {
 
     /// A pause that ends later stays as it is.
     func pause(_ lane: QueueLane, for delay: Duration, by clock: any APIClock) {
-        guard state.withLock({ $0.pause(lane.key, until: clock.uptime + delay) }) else { return }
+        let end = clock.uptime + delay
+        guard state.withLock({ $0.pause(lane.key, until: end) }) else { return }
         Task { [weak self] in
             while let rest = self?.restOfPause(lane.key, at: clock.uptime) {
                 // Nothing cancels the task, so a clock that throws has failed.
@@ -188,6 +189,8 @@ struct RequestQueueState {
             return true
         }
         guard pauses[place.lane.key] == nil, hasRoom(for: place.lane.host) else { return false }
+        // Its own reservation, which a hold of another load has kept in the line, would be a second admission.
+        _ = remove(place)
         add(place.number, of: place.lane.host)
         return true
     }

@@ -96,9 +96,13 @@ extension APIManager {
         message: String? = nil,
         completion: @escaping @MainActor (Result<Response, APIError>) -> Void
     ) -> RequestID {
-        let id = begin(input: LoadInput(params), indicator: indicator, message: message, receiver: .closure)
-        wait(for: id) { completion(Self.response(in: $0)) }
-        return id
+        begin(
+            input: LoadInput(params),
+            indicator: indicator,
+            message: message,
+            receiver: .closure,
+            ended: { completion(Self.response(in: $0)) }
+        )
     }
 
     /// Loads and returns the response.

@@ -9,7 +9,8 @@ extension APIManager {
         message: String? = nil,
         receiver: EndingReceiver = .delegate,
         isReload: Bool = false,
-        progress: (@MainActor (TransferProgress) -> Void)? = nil
+        progress: (@MainActor (TransferProgress) -> Void)? = nil,
+        ended: (@MainActor (Result<any Sendable, APIError>) -> Void)? = nil
     ) -> RequestID {
         // A hook that is read here may begin a load, which is then older than this one.
         let (policy, service) = (restartPolicy, serviceForNewLoad)
@@ -20,6 +21,7 @@ extension APIManager {
             // The first page of a list replaces any other that is loading.
             if part == .first, case .begin? = pager?.decision(for: .first) { cancelAllRequests() }
             if let running = loads.last(where: { proxy.loads.join($0, as: role) }) {
+                if let ended { wait(for: running, ended) }
                 return join(running, receiver: receiver)
             }
         case .cancelPrevious: cancelAllRequests()
@@ -38,6 +40,8 @@ extension APIManager {
             progress: progress
         )
         loads.append(load.id)
+        // Before the hooks below, in which the load may end.
+        if let ended { wait(for: load.id, ended) }
         if case .delegate = receiver {} else { receivers[load.id] = receiver }
         // From here on the load ends with its session, and a cancel in any of the hooks below ends it.
         proxy.loads.insert(load.activeLoad(with: options, login: service?.login))
@@ -442,8 +446,9 @@ extension APIManager {
             indicator?.hideLoading()
             return
         }
-        let notifyObserver = manager.record(
+        let (recorded, notifyObserver) = manager.record(
             outcome,
+            or: ended(APIError(.cancelled)),
             of: id,
             from: origin,
             response: response,
@@ -451,20 +456,21 @@ extension APIManager {
         )
         let isReceived = manager.history.newestSuccess == id || manager.waiters.contains { $0.id == id }
         // A delegate finds only the newest response.
-        if outcome.error == nil, !isReceived { removeTemporaryFile() }
+        if outcome.error == nil, recorded.error != nil || !isReceived { removeTemporaryFile() }
         let receiver = manager.takeReceiver(of: id)
         if let part = manager.pager?.followUp { begin(part, after: receiver, of: manager) }
         indicator?.hideLoading()
         notifyObserver?()
-        notify(receiver, of: manager, with: outcome)
+        notify(receiver, of: manager, with: recorded)
     }
 
     private func begin(_ part: ListPart, after receiver: EndingReceiver, of manager: Manager) {
-        let followUp = manager.begin(loading: part, input: nil, receiver: receiver.ofFollowUp)
+        // Nothing but a closure may retain the request.
+        let ended: (@MainActor (Result<any Sendable, APIError>) -> Void)? =
+            if case .closure = receiver { { _ in } } else { nil }
+        let followUp = manager.begin(loading: part, input: nil, receiver: receiver.ofFollowUp, ended: ended)
         // The caller has its response: one that joins the load is the first who wants it.
         if case .caller = receiver.ofFollowUp { proxy.loads.disown(followUp) }
-        // Nothing but a closure may retain the request.
-        if case .closure = receiver { manager.wait(for: followUp) { _ in } }
     }
 
     private func notify(_ receiver: EndingReceiver, of manager: Manager, with outcome: Result<any Sendable, APIError>) {
@@ -485,15 +491,19 @@ extension APIManager {
 }
 
 extension BaseAPIRequest {
-    /// Returns what notifies the observer of a list.
+    /// Returns the ending, which is `cancelled` if an observer has cancelled the load since it was claimed, and what
+    /// notifies the observer of a list.
     fileprivate func record(
         _ result: Result<any Sendable, APIError>,
+        or cancelled: @autoclosure () -> APIError,
         of id: RequestID,
         from origin: LoadOrigin,
         response: APIResponse?,
         isFormer: Bool
-    ) -> (() -> Void)? {
-        if !removeLoad(id) { cancelledCount -= 1 }
+    ) -> (Result<any Sendable, APIError>, (() -> Void)?) {
+        let isCancelled = !removeLoad(id)
+        if isCancelled { cancelledCount -= 1 }
+        let result = isCancelled && result.error?.type != .cancelled ? .failure(cancelled()) : result
         newestEnding = id
         // A cancellation replaces nothing else.
         if result.error?.type != .cancelled {
@@ -509,9 +519,9 @@ extension BaseAPIRequest {
                 self.content = content
             }
         }
-        guard !isFormer, let pager else { return nil }
+        guard !isFormer, let pager else { return (result, nil) }
         let notifyObserver = pager.loadDidEnd(id, with: result, response: response)
         if notifyObserver == nil, result.error == nil, history.newestSuccess == id { history.removeContent() }
-        return notifyObserver
+        return (result, notifyObserver)
     }
 }

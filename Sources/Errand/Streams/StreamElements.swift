@@ -157,14 +157,16 @@ final class StreamBuffer<Element: Sendable>: Sendable {
 
     /// Only the first end counts.
     func finish(_ end: Result<Void, APIError>) {
-        let waiting = state.withLock { state -> (reader: Reader?, next: Element?, writer: Writer?, end: Writer?) in
-            guard state.end == nil else { return (nil, nil, nil, nil) }
+        typealias Waiting = (reader: Reader?, next: Element?, writer: Writer?, end: Writer?)
+        // What is dropped is released without the lock.
+        let (waiting, _) = state.withLock { state -> (Waiting, [Element]) in
+            guard state.end == nil else { return ((nil, nil, nil, nil), []) }
             state.end = end
             // Nothing is delivered after a cancel.
-            if end.error?.type == .cancelled { state.elements = [] }
+            let dropped = end.error?.type == .cancelled ? exchange(&state.elements, with: []) : []
             let reader = exchange(&state.reader, with: nil)
             let next = reader == nil ? nil : state.elements.popLast()
-            return (reader, next, exchange(&state.writer, with: nil), exchange(&state.endWaiter, with: nil))
+            return ((reader, next, exchange(&state.writer, with: nil), exchange(&state.endWaiter, with: nil)), dropped)
         }
         waiting.reader?.resume(returning: waiting.next.map(Result.success) ?? end.map { nil })
         waiting.writer?.resume()

@@ -49,7 +49,9 @@ import Foundation
     /// Returns how much was stored when the process had ended; `nil` when it was complete.
     private func killedDownload(of url: URL, to file: URL, at point: Int64) async throws -> Int64? {
         let child = try Child([Self.command, url.absoluteString, file.path])
-        while DownloadedFile.partialProgress(of: file)?.completedBytes ?? 0 < point, child.isRunning { await Task.yield() }
+        while DownloadedFile.partialProgress(of: file)?.completedBytes ?? 0 < point, child.isRunning {
+            await Task.yield()
+        }
         child.kill()
         return DownloadedFile.partialProgress(of: file)?.completedBytes
     }

@@ -84,6 +84,30 @@ struct CacheFolderTests {
         #expect(Set(folder.bodies(try sample("").key)).count == 2)
     }
 
+    @Test func `A cache of any capacity stores`() async throws {
+        let scene = try await CacheFolderScene()
+        let client = await scene.client(capacity: .max)
+        for isStored in [false, true] {
+            let response = try await client.load("1?size=100")
+            #expect((response.source == .cache) == isStored)
+        }
+    }
+
+    #if os(Linux)
+    @Test func `A cache keeps no folder open for each of many accounts`() throws {
+        let folder = temporary.url.appending(path: "cache")
+        let cache = APICache(folder: folder)
+        let kept = try #require(cache.session("kept"))
+        for number in 0..<200 { #expect(cache.session("session-\(number)") != nil) }
+        let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").filter { name in
+            let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)")
+            return path?.hasPrefix(folder.path) == true
+        }
+        #expect(open.count <= 33)
+        #expect(cache.session("kept") === kept)
+    }
+    #endif
+
     @Test(arguments: [0o700, 0o777]) func `What others may have put into the folder is not removed`(_ mode: Int) throws
     {
         let rest = temporary.url.appending(path: ".removed-1/d")

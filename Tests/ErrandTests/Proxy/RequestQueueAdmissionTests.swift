@@ -94,6 +94,20 @@ struct RequestQueueAdmissionTests {
         #expect(queue.waitingCount == 0, "the next relogin of the load keeps no place")
     }
 
+    @Test func `A reservation in a lane that another load still holds is no second admission`() async {
+        let (first, next) = (place(), place())
+        #expect(queue.admitAtOnce(first))
+        queue.hold(first.lane)
+        queue.hold(first.lane)
+        queue.leaveUnlessReserved(first)
+        queue.reserve(first)
+        queue.resume(first.lane)
+        #expect(await queue.admission(to: first) != nil)
+        queue.resume(first.lane)
+        queue.leave(first)
+        #expect(queue.admitAtOnce(next))
+    }
+
     @Test func `What waits in a lane that is held is admitted after its last hold, in order`() {
         let (first, other) = (place(), place(host: "b"))
         #expect(queue.admitAtOnce(first))

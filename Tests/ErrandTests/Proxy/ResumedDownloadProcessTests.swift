@@ -31,7 +31,9 @@ struct ResumedDownloadProcessTests {
         var random = SplitMix(seed: 34)
         for point in (0..<8).map({ _ in Int64.random(in: 1..<length, using: &random) }).sorted() {
             let program = try probe(server)
-            await suspend(while: DownloadedFile.partialProgress(of: target)?.completedBytes ?? 0 < point && program.isRunning)
+            await suspend(
+                while: DownloadedFile.partialProgress(of: target)?.completedBytes ?? 0 < point && program.isRunning
+            )
             program.stop()
             _ = try await program.ending()
         }

@@ -270,7 +270,8 @@ struct StreamRequestTests {
     @Test func `A closure decodes events of different types with the decoder of the service`() async {
         respond([Self.events("event: order\ndata: {\"order_number\": 7}\n\ndata: x\n\n"), .status(204)])
         let service = APIService.sample { $0.decoder.keyDecodingStrategy = .convertFromSnakeCase }
-        let request = NoticeStream(delegate: screen, proxy: APIProxy(service: service, transport: transport, clock: clock))
+        let proxy = APIProxy(service: service, transport: transport, clock: clock)
+        let request = NoticeStream(delegate: screen, proxy: proxy)
         request.loadData()
         await clock.waitForSleepers()
         clock.advance(by: .seconds(3))
