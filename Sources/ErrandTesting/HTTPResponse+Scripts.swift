@@ -55,19 +55,30 @@ extension HTTPResponse {
         }
         let success = envelope.successCodes.min { ($0.text.count, $0.text) < ($1.text.count, $1.text) }
         let isSuccess = code.map(envelope.successCodes.contains) ?? true
-        var members: [String] = []
-        if let key = envelope.codeKey, let code = code ?? success {
-            members.append("\(try json(key)):\(try json(code))")
+        var members: [(path: ArraySlice<Substring>, json: String)] = []
+        func add(_ key: String?, _ json: String) {
+            if let key { members.append((key.split(separator: ".")[...], json)) }
         }
-        if let key = envelope.successKey { members.append("\(try json(key)):\(isSuccess)") }
-        if let key = envelope.messageKey { members.append("\(try json(key)):\(try json(message))") }
+        if let code = code ?? success { add(envelope.codeKey, try json(code)) }
+        add(envelope.successKey, "\(isSuccess)")
+        add(envelope.messageKey, try json(message))
         let content = try json(value)
-        if let key = envelope.dataKey {
-            members.append("\(try json(key)):\(content)")
-        } else if content.hasPrefix("{"), content != "{}" {
-            members.append(String(content.dropFirst().dropLast()))
+        add(envelope.dataKey, content)
+        let object = text(of: members)
+        guard envelope.dataKey == nil, content.hasPrefix("{"), content != "{}" else { return .json(object) }
+        return .json(members.isEmpty ? content : object.dropLast() + "," + content.dropFirst())
+    }
+
+    /// Returns an object with the members, in the order of their first ones; those of a longer path are in an object of their own.
+    private static func text(of members: [(path: ArraySlice<Substring>, json: String)]) -> String {
+        var names: [Substring] = []
+        for name in members.compactMap(\.path.first) where !names.contains(name) { names.append(name) }
+        let texts = names.map { name in
+            let own = members.filter { $0.path.first == name }
+            let value = own.first { $0.path.count == 1 }?.json ?? text(of: own.map { ($0.path.dropFirst(), $0.json) })
+            return "\"\(name)\":\(value)"
         }
-        return .json("{\(members.joined(separator: ","))}")
+        return "{\(texts.joined(separator: ","))}"
     }
 
     /// Returns a response whose body is the elements of an asynchronous sequence, passed on as they come; 200 by default.

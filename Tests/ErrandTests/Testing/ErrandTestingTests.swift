@@ -367,7 +367,10 @@ struct ErrandTestingTests {
         envelope.successCodes = [200, 0]
         #expect(body(try .envelope(7, in: envelope)) == #"{"code":0,"message":"ok","result":7}"#)
         #expect(body(try .envelope(code: 5, in: envelope)) == #"{"code":5,"message":"ok","result":null}"#)
-        (envelope.successKey, envelope.messageKey, envelope.dataKey) = ("success", nil, nil)
+        (envelope.codeKey, envelope.messageKey, envelope.dataKey) = ("meta.code", "meta.text", "data.page")
+        let nested = #"{"meta":{"code":0,"text":"ok"},"data":{"page":7}}"#
+        #expect(body(try .envelope(7, in: envelope)) == nested)
+        (envelope.codeKey, envelope.successKey, envelope.messageKey, envelope.dataKey) = ("code", "success", nil, nil)
         let flat = try HTTPResponse.envelope(["id": 7] as JSONValue, in: envelope)
         #expect(body(flat) == #"{"code":0,"success":true,"id":7}"#)
         #expect(body(try .envelope(code: "E1", in: envelope)) == #"{"code":"E1","success":false}"#)
