@@ -53,6 +53,7 @@ extension HTTPResponse {
         func json(_ value: some Encodable) throws -> String {
             String(decoding: try encoder.encode(value), as: UTF8.self)
         }
+        precondition(code == nil || envelope.codeKey != nil || envelope.successKey != nil, "the envelope has no code")
         let success = envelope.successCodes.min { ($0.text.count, $0.text) < ($1.text.count, $1.text) }
         let isSuccess = code.map(envelope.successCodes.contains) ?? true
         var members: [(path: ArraySlice<Substring>, json: String)] = []
@@ -64,9 +65,10 @@ extension HTTPResponse {
         add(envelope.messageKey, try json(message))
         let content = try json(value)
         add(envelope.dataKey, content)
+        if members.isEmpty { return .json(content) }
         let object = text(of: members)
         guard envelope.dataKey == nil, content.hasPrefix("{"), content != "{}" else { return .json(object) }
-        return .json(members.isEmpty ? content : object.dropLast() + "," + content.dropFirst())
+        return .json(object.dropLast() + "," + content.dropFirst())
     }
 
     /// Returns an object with the members, in the order of their first ones; those of a longer path are in an object of their own.

@@ -106,6 +106,7 @@ extension PageAPIRequest: Pager {
 
     func removeAllPages() {
         list = PagedList()
+        (isReloading, isReloaded) = (false, false)
         // The rows of changes that the observer has not received are gone.
         changes = [.reload]
         observation.recordChange()
@@ -121,12 +122,9 @@ extension PageAPIRequest: Pager {
         // A load that one of these hooks begins is newer than this one.
         let (strategy, maxPages) = (strategy, maxPages)
         let session = proxy.userSession(of: service)
-        switch part {
-        case .first, .all: break
-        // A reload may have failed since.
-        case .next, .prefetch, .previous, .remaining: isReloading = isReloaded
-        }
         let position = list.begin(part, id: id, strategy: strategy, input: input, session: session)
+        // A reload may have failed since, or one of the hooks has begun a newer one.
+        if [.next, .prefetch, .previous].contains(part), list.isLoading(id) { isReloading = isReloaded }
         observation.recordChange()
         guard maxPages.map({ $0 > 0 }) != false else {
             throw APIError(.invalidRequest, reason: "maxPages must be at least 1")
@@ -173,12 +171,10 @@ extension PageAPIRequest: Pager {
         let change: ListChange?
         switch result {
         case .success(let content):
-            if list.isFirstPage(id) {
-                // A reload that had no network: the following pages are those that were stored with it.
-                if response?.source == .cache { isReloading = false }
-                isReloaded = isReloading
-            }
+            // A reload that had no network: the following pages are those that were stored with it.
+            if response?.source == .cache, list.isFirstPage(id) { isReloading = false }
             change = accept(content, in: response, of: id)
+            if case .reload? = change { isReloaded = isReloading }
         case .failure(let error):
             change = list.fail(id, with: error)
         }

@@ -84,7 +84,8 @@ struct PagedList<Item> {
         if edit.isOnServer { outdatePending(hasMoved: loaded.nextStart != next) }
     }
 
-    func isFirstPage(_ id: RequestID) -> Bool { pending?.id == id && [.first, .all].contains(pending?.part) }
+    func isLoading(_ id: RequestID) -> Bool { pending?.id == id }
+    func isFirstPage(_ id: RequestID) -> Bool { isLoading(id) && pending?.part == .first }
 
     /// An edit of an item that the list does not have makes a page that is loading out of date, which may have it.
     ///

@@ -157,9 +157,10 @@ struct CacheLookup {
     /// Removes what was used or stored, for a response that the app refuses.
     var forget: (@Sendable () -> Void)? {
         guard let folder, let key else { return nil }
-        return { [isRule] in
-            folder.remove(key)
-            if !isRule { folder.remove(CacheKey(key.url, part: true)) }
+        // Called before the load ends; a response that is kept does not keep the folder open.
+        return { [isRule, weak folder] in
+            folder?.remove(key)
+            if !isRule { folder?.remove(CacheKey(key.url, part: true)) }
         }
     }
 }

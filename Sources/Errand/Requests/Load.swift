@@ -336,7 +336,14 @@ extension APIManager {
         var (outcome, response) = (outcome, response)
         if let manager { manager.interceptor?.request(manager, willEnd: outcome.ending) }
         // The interceptor, the validator and reformData may have cancelled the load: then that is its ending.
-        guard let load = proxy.loads.claim(id) else { return }
+        guard proxy.loads.contains(id) else { return }
+        // Before the claim, because observers of the loads may cancel it as well.
+        let isRemoved = manager?.removeLoad(id) == true
+        guard let load = proxy.loads.claim(id) else {
+            // Its ending is still to come.
+            if isRemoved { manager?.cancelledCount += 1 }
+            return
+        }
         if let file = load.file {
             outcome = file.end(with: outcome).mapError(ended)
             if outcome.error != nil { response = response?.withoutFile }
@@ -349,7 +356,7 @@ extension APIManager {
             proxy.cache?.endSessions(of: proxy.jar(for: service))
         }
         trace?.end(outcome.ending, response: response)
-        end(with: outcome, response: response, isFormer: isFormer)
+        end(with: outcome, response: response, isFormer: isFormer, isRemoved: isRemoved)
     }
 
     /// Requests the page of a list again if edits have made its response out of date; the load has not ended then.
@@ -401,7 +408,7 @@ extension APIManager {
 
     private func wasCancelled() {
         if let manager { manager.interceptor?.request(manager, willEnd: .cancelled) }
-        end(with: .failure(ended(APIError(.cancelled))), response: nil, isFormer: false)
+        end(with: .failure(ended(APIError(.cancelled))), response: nil)
     }
 
     private func timedOut() {
@@ -436,7 +443,12 @@ extension APIManager {
     private func removeTemporaryFile() { if let temporaryFile { unlink(temporaryFile.path) } }
 
     /// Records the ending before any callback, each of which may begin or cancel loads of the request.
-    private func end(with outcome: Result<any Sendable, APIError>, response: APIResponse?, isFormer: Bool) {
+    private func end(
+        with outcome: Result<any Sendable, APIError>,
+        response: APIResponse?,
+        isFormer: Bool = false,
+        isRemoved: Bool = false
+    ) {
         dropCalls()
         proxy.endingPublisher.publish {
             EndedRequest(id, of: Manager.self, method, path: path, response, outcome.ending)
@@ -446,9 +458,9 @@ extension APIManager {
             indicator?.hideLoading()
             return
         }
-        let (recorded, notifyObserver) = manager.record(
+        if !isRemoved, !manager.removeLoad(id) { manager.cancelledCount -= 1 }
+        let notifyObserver = manager.record(
             outcome,
-            or: ended(APIError(.cancelled)),
             of: id,
             from: origin,
             response: response,
@@ -456,12 +468,12 @@ extension APIManager {
         )
         let isReceived = manager.history.newestSuccess == id || manager.waiters.contains { $0.id == id }
         // A delegate finds only the newest response.
-        if outcome.error == nil, recorded.error != nil || !isReceived { removeTemporaryFile() }
+        if outcome.error == nil, !isReceived { removeTemporaryFile() }
         let receiver = manager.takeReceiver(of: id)
         if let part = manager.pager?.followUp { begin(part, after: receiver, of: manager) }
         indicator?.hideLoading()
         notifyObserver?()
-        notify(receiver, of: manager, with: recorded)
+        notify(receiver, of: manager, with: outcome)
     }
 
     private func begin(_ part: ListPart, after receiver: EndingReceiver, of manager: Manager) {
@@ -491,19 +503,14 @@ extension APIManager {
 }
 
 extension BaseAPIRequest {
-    /// Returns the ending, which is `cancelled` if an observer has cancelled the load since it was claimed, and what
-    /// notifies the observer of a list.
+    /// Returns what notifies the observer of a list.
     fileprivate func record(
         _ result: Result<any Sendable, APIError>,
-        or cancelled: @autoclosure () -> APIError,
         of id: RequestID,
         from origin: LoadOrigin,
         response: APIResponse?,
         isFormer: Bool
-    ) -> (Result<any Sendable, APIError>, (() -> Void)?) {
-        let isCancelled = !removeLoad(id)
-        if isCancelled { cancelledCount -= 1 }
-        let result = isCancelled && result.error?.type != .cancelled ? .failure(cancelled()) : result
+    ) -> (() -> Void)? {
         newestEnding = id
         // A cancellation replaces nothing else.
         if result.error?.type != .cancelled {
@@ -519,9 +526,9 @@ extension BaseAPIRequest {
                 self.content = content
             }
         }
-        guard !isFormer, let pager else { return (result, nil) }
+        guard !isFormer, let pager else { return nil }
         let notifyObserver = pager.loadDidEnd(id, with: result, response: response)
         if notifyObserver == nil, result.error == nil, history.newestSuccess == id { history.removeContent() }
-        return (result, notifyObserver)
+        return notifyObserver
     }
 }

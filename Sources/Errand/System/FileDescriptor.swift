@@ -109,7 +109,7 @@ struct FileDescriptor: ~Copyable {
             return
         } catch {
             // Some file systems have no barrier.
-            guard [ENOTSUP, EINVAL, ENOTTY].contains(error.number) else { throw error }
+            guard [ENOTSUP, EOPNOTSUPP, EINVAL, ENOTTY].contains(error.number) else { throw error }
         }
         #endif
         _ = try Self.retrying("fsync") { fsync(number) }

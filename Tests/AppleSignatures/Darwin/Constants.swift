@@ -28,6 +28,7 @@ public var ENAMETOOLONG: Int32 { 63 }
 public var ENOTEMPTY: Int32 { 66 }
 public var ENOTSUP: Int32 { 45 }
 public var ENOTTY: Int32 { 25 }
+public var EOPNOTSUPP: Int32 { 102 }
 public var ECANCELED: Int32 { 89 }
 public var SEEK_SET: Int32 { 0 }
 public var EDQUOT: Int32 { 69 }

@@ -24,10 +24,13 @@ struct CacheListTests {
     private final class Backend: Sendable {
         let version = Lock("a")
         let fails = Lock(false)
+        /// The first page that fails.
+        let failsFrom = Lock(Int.max)
 
         func response(to request: RecordedRequest) -> Response {
             guard !fails.withLock({ $0 }) else { return .status(500) }
             let page = request.queryValue("page").flatMap(Int.init) ?? 1
+            guard page < failsFrom.withLock({ $0 }) else { return .status(500) }
             let items = page > 3 ? [] : ["\(page)\(version.withLock { $0 })"]
             return .json(items, headers: ["Cache-Control": "max-age=600"])
         }
@@ -127,17 +130,31 @@ struct CacheListTests {
         #expect(scene.violations == [])
     }
 
-    @Test(arguments: policies) func `A reload that has failed is tried again as one`(_ policy: CachePolicy) async {
+    @Test(arguments: policies) func `After a refresh that fails in its second page, the next page is that of the list`(
+        _ policy: CachePolicy
+    ) async {
+        await load(3, of: list(policy))
         let list = list(policy)
-        await load(1, of: list)
-        backend.fails.withLock { $0 = true }
-        list.reload()
-        #expect(await screen.ending() == .failure(.http))
-        backend.fails.withLock { $0 = false }
+        await load(2, of: list)
         change(to: "b")
-        list.retry()
+        backend.failsFrom.withLock { $0 = 2 }
+        list.refreshAll()
+        #expect(await screen.ending() == .success, "its first page")
+        #expect(await screen.ending() == .failure(.http))
+        #expect(list.items == ["1a", "2a"])
+        await loadNextPages(1, of: list)
+        #expect(list.items == ["1a", "2a", "3a"])
+    }
+
+    @Test func `A list that is reset begins with what is stored`() async {
+        let list = list(.elseLoad)
+        await load(1, of: list)
+        list.reload()
         #expect(await screen.ending() == .success)
-        #expect(list.items == ["1b"])
+        change(to: "b")
+        list.reset()
+        await loadNextPages(1, of: list)
+        #expect(list.items == ["1a"])
     }
 
     @Test(arguments: policies) func `After an edit, the next page comes from the network`(_ policy: CachePolicy)

@@ -373,6 +373,7 @@ struct ErrandTestingTests {
         (envelope.codeKey, envelope.successKey, envelope.messageKey, envelope.dataKey) = ("code", "success", nil, nil)
         let flat = try HTTPResponse.envelope(["id": 7] as JSONValue, in: envelope)
         #expect(body(flat) == #"{"code":0,"success":true,"id":7}"#)
+        #expect(body(try .envelope([1, 2], in: .wholeBody)) == "[1,2]")
         #expect(body(try .envelope(code: "E1", in: envelope)) == #"{"code":"E1","success":false}"#)
         let service = APIService.sample { [envelope] in $0.envelope = envelope }
         let proxy = APIProxy(service: service, transport: ScriptedTransport { _ in flat })
