@@ -573,14 +573,7 @@ struct StreamRequestTests {
         let request = make(EventStream.self)
         request.ownOptions.reportsActivity = true
         respond((0..<3).map { _ in Self.events("retry: 0\ndata: a\n\n") })
-        request.loadData()
-        for attempt in 2...3 {
-            #expect(await delay(of: request) == .milliseconds(100))
-            clock.advance(by: .milliseconds(100))
-            await transport.waitForRequests(attempt)
-        }
-        request.cancelAllRequests()
-        #expect(await screen.screen.ending() == .cancelled)
+        await expectDelays(of: .milliseconds(100), request, attempts: 3)
     }
 
     /// Waits until it waits, and returns for how long.
@@ -591,19 +584,29 @@ struct StreamRequestTests {
         return delay
     }
 
+    /// Loads until this many attempts have been sent, each after the same delay, and cancels.
+    private func expectDelays(
+        of delay: Duration,
+        _ request: BaseAPIRequest,
+        attempts: Int,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async {
+        request.loadAgain()
+        for attempt in 2...attempts {
+            #expect(await self.delay(of: request) == delay, sourceLocation: sourceLocation)
+            clock.advance(by: delay)
+            await transport.waitForRequests(attempt)
+        }
+        request.cancelAllRequests()
+        #expect(await screen.screen.ending() == .cancelled, sourceLocation: sourceLocation)
+    }
+
     @Test func `Events that a strategy ignores are events to the delay of a reconnection`() async {
         let request = make(GoodsStream.self)
         request.customStrategy = .jsonEvents(named: ["price"])
         request.ownOptions.reportsActivity = true
         respond((0..<5).map { _ in Self.events("event: ping\ndata: x\n\n") })
-        request.loadData()
-        for attempt in 2...6 {
-            #expect(await delay(of: request) == .seconds(3))
-            clock.advance(by: .seconds(30))
-            await transport.waitForRequests(attempt)
-        }
-        request.cancelAllRequests()
-        #expect(await screen.screen.ending() == .cancelled)
+        await expectDelays(of: .seconds(3), request, attempts: 6)
         #expect(request.elements.isEmpty)
     }
 
