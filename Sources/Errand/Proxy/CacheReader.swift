@@ -18,15 +18,18 @@ final class CacheReader<Value: Sendable> {
         let readsFirst = use.readsFirst(call.draft.method)
         let generation = call.service.login.generation
         if readsFirst, let deadline = call.deadline { proxy.startTimer(of: call.id, for: deadline) }
-        if readsFirst, let request = await lookupRequest() {
-            let step = try cache.step(for: request)
+        if readsFirst, let lookup = await lookup() {
+            let step = try cache.step(for: lookup.request)
             switch step {
             case .use(let response): if let value = try await value(of: response) { return value }
             case .send(_, let miss):
                 cache.didMiss(miss)
                 if let show = use.show { show(try await shownValue()) }
-                if !use.policy.isRule || call.service.adapters.isEmpty {
-                    cache.prepared = CacheStage.Prepared(request, step, in: generation)
+                if lookup.isSent { cache.prepared = CacheStage.Prepared(lookup.request, step, in: generation) }
+                if let error = lookup.error, let stale = try cache.response(after: error),
+                    let value = try await value(of: stale)
+                {
+                    return value
                 }
             }
         } else {
@@ -52,14 +55,19 @@ final class CacheReader<Value: Sendable> {
     }
 
     /// For the rules of an app, the request without adapters: they may need the network.
-    private func lookupRequest() async -> HTTPRequest? {
+    ///
+    /// `isSent` says whether the request is what the load sends without a stored response, `error` why there is none to send.
+    private func lookup() async -> (request: HTTPRequest, isSent: Bool, error: APIError?)? {
+        var failure: APIError?
         do throws(APIError) {
-            guard use.policy.isRule else { return try await attempt.request() }
-            return try await attempt.keyRequest()
+            if use.policy.isRule { return (try await attempt.keyRequest(), call.service.adapters.isEmpty, nil) }
+            if use.policy != .onlyIfCached { return (try await attempt.request(), true, nil) }
         } catch {
             // It fails again where it would be sent, which decides what follows.
-            return nil
+            guard !use.policy.isRule, error.isOfUnreachableServer else { return nil }
+            failure = error
         }
+        return (try? await attempt.lookupRequest()).map { ($0, false, failure) }
     }
 
     @inline(never) private func shownValue() async throws(APIError) -> (any Sendable, APIResponse)? {

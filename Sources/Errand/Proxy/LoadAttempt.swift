@@ -47,10 +47,23 @@ final class LoadAttempt<Value: Sendable> {
         return request
     }
 
-    private func adaptedRequest(with common: CommonValues) async throws(APIError) -> HTTPRequest {
-        guard let send = proxy.loads.countSend(of: call.id) else { throw APIError(.cancelled) }
-        var context = call.adapterContext(attempt: send.number, clock: proxy.clock)
-        context.maySendAgain = send.maySendAgain
+    /// Returns the request for a lookup in the cache, for which adapters that sign or seal need no network; it is never sent.
+    func lookupRequest() async throws(APIError) -> HTTPRequest {
+        let common = try await call.service.common()
+        guard call.service.adapters.isEmpty else { return try await adaptedRequest(with: common, isOfLookup: true) }
+        return try plainRequest(with: common)
+    }
+
+    private func adaptedRequest(
+        with common: CommonValues,
+        isOfLookup: Bool = false
+    ) async throws(APIError) -> HTTPRequest {
+        var context = call.adapterContext(attempt: number, clock: proxy.clock)
+        context.isOfLookup = isOfLookup
+        if !isOfLookup {
+            guard let send = proxy.loads.countSend(of: call.id) else { throw APIError(.cancelled) }
+            (context.attempt, context.maySendAgain) = send
+        }
         let request = try complete(
             await RequestBuilder(call.draft, for: call.service).adaptedRequest(with: common, context)
         )
@@ -72,7 +85,7 @@ final class LoadAttempt<Value: Sendable> {
         return Exchange(
             request,
             id: call.id,
-            cookies: call.cookies,
+            session: call.cookieSession(by: proxy.clock),
             proxy: proxy,
             trace: trace,
             resuming: call.draft.resumesDownload ? plainURL ?? request.url : nil,

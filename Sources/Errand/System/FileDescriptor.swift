@@ -1,11 +1,20 @@
 import Foundation
 
 /// An open file, which is closed when this value is destroyed or the process executes another program.
-struct FileDescriptor: ~Copyable {
+package struct FileDescriptor: ~Copyable {
     let number: CInt
 
     init(opening path: String, _ flags: CInt, mode: mode_t = 0) throws(SystemError) {
         number = try Self.retrying("open") { open(path, flags | O_CLOEXEC, mode) }
+    }
+
+    /// Opens a file that may have been replaced since it was chosen, for example by a pipe, which could block.
+    ///
+    /// - Throws: `EINVAL` for what is not a regular file.
+    package static func regularFile(_ url: URL) throws(SystemError) -> FileDescriptor {
+        let file = try FileDescriptor(opening: url.path, O_RDONLY | O_NONBLOCK)
+        guard try file.status().st_mode & S_IFMT == S_IFREG else { throw SystemError(call: "open", number: EINVAL) }
+        return file
     }
 
     /// `path` is relative to an open folder.
@@ -51,7 +60,7 @@ struct FileDescriptor: ~Copyable {
     }
 
     /// From the current position.
-    func readAll(atMost limit: Int) throws(SystemError) -> [UInt8] {
+    package func readAll(atMost limit: Int) throws(SystemError) -> [UInt8] {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 256 << 10)
         while bytes.count < limit {
@@ -63,7 +72,7 @@ struct FileDescriptor: ~Copyable {
     }
 
     /// Returns the number of bytes; 0 at the end of the file.
-    func fill(_ buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
+    package func fill(_ buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
         try Self.retrying("read") { read(number, buffer.baseAddress, buffer.count) }
     }
 

@@ -4,11 +4,12 @@ import Foundation
 /// Signs each request as an ``AWSSignature`` describes it.
 struct AWSSigner: SigningAdapter {
     private static let reserved = ["Authorization", "X-Amz-Date", "X-Amz-Security-Token", "X-Amz-Content-Sha256"]
-    /// In lower case: those that a connection or a proxy server changes; comparing a few is faster than hashing.
+    /// In lower case: those that a connection, a proxy server, the cache or a stream changes; comparing a few is faster than hashing.
     private static let unsigned =
         [
             "accept-encoding", "connection", "content-length", "cookie", "expect", "host", "te", "transfer-encoding",
             "upgrade", "user-agent", "x-amzn-trace-id",
+            "if-modified-since", "if-none-match", "if-range", "last-event-id", "range",
         ].map { Array($0.utf8) }
 
     private let options: AWSSignature
@@ -22,6 +23,7 @@ struct AWSSigner: SigningAdapter {
     var adapter: Adapter<HTTPRequest> { Adapter(of: self) { try await adapt(&$0, context: $1) } }
 
     private func adapt(_ request: inout HTTPRequest, context: AdapterContext) async throws {
+        guard !context.isOfLookup else { return }
         // The server has copied what an earlier request had.
         if case .query = options.form, context.isOfLink,
             let url = WireURL(request.url)?.removingPairs(named: SignatureV4.queryNames)
@@ -33,8 +35,10 @@ struct AWSSigner: SigningAdapter {
         try sign(&request, with: credentials, at: options.serverClock.date(for: context))
     }
 
-    /// Signs a request with the credentials and the date of one moment.
-    func sign(_ request: inout HTTPRequest, with credentials: AWSCredentials, at date: Date) throws {
+    /// Signs a request with the credentials and the date of one moment, which is read once a file has been hashed.
+    func sign(_ request: inout HTTPRequest, with credentials: AWSCredentials, at date: @autoclosure () throws -> Date)
+        throws
+    {
         if let url = WireURL(request.url)?.withUsualAddress { request.url = url }
         guard let url = WireURL(request.url) else { throw Self.error("the URL has no host") }
         let unsigned = UnsignedRequest(
@@ -44,7 +48,7 @@ struct AWSSigner: SigningAdapter {
             fields: Self.fields(of: request.headers, host: url.host),
             payloadHash: options.payload == .unsigned ? PayloadHash.unsigned : try PayloadHash.text(of: request.body)
         )
-        let signature = try signature(of: unsigned, with: credentials, at: date)
+        let signature = try signature(of: unsigned, with: credentials, at: try date())
         Self.append(signature.fields, to: &request.headers)
         guard options.form != .header || url.query.contains(UInt8(ascii: "+")) else { return }
         let query = signature.query.flatMap { $0 == UInt8(ascii: "+") ? Array("%20".utf8) : [$0] }

@@ -33,14 +33,13 @@ enum PayloadHash {
     }
 
     private static func addFile(_ url: URL, to hash: inout PlatformCrypto.RunningHash) throws {
-        let file: FileHandle
+        let file: FileDescriptor
         do {
-            file = try FileHandle(forReadingFrom: url)
+            file = try FileDescriptor.regularFile(url)
         } catch {
             let reason = "a file of the body cannot be opened to sign it"
             throw APIError(.invalidRequest, reason: reason, underlying: error)
         }
-        defer { try? file.close() }
         do {
             try hash.add(file)
         } catch  where error is CancellationError || error is SigningError {

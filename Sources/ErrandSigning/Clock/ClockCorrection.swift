@@ -48,12 +48,12 @@ extension ClockCorrection {
     }
 
     /// A correction after the errors with which AWS refuses a timestamp: `RequestTimeTooSkewed`, `RequestExpired`,
-    /// `RequestInTheFuture`, and `InvalidSignatureException`, `SignatureDoesNotMatch` and `AuthFailure`, which may have another
-    /// cause.
+    /// `RequestInTheFuture`, "Request has expired" of a presigned URL, and `InvalidSignatureException`, `SignatureDoesNotMatch`
+    /// and `AuthFailure`, which may have another cause.
     public static let aws: ClockCorrection = {
         let names = [
             "RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture", "InvalidSignatureException",
-            "SignatureDoesNotMatch", "AuthFailure",
+            "SignatureDoesNotMatch", "AuthFailure", "Request has expired",
         ]
         return ClockCorrection { response in
             guard (400..<500).contains(response.status) else { return false }

@@ -14,7 +14,7 @@ final class ServerClock: Sendable {
 
     /// What a response that refuses a timestamp means.
     enum Verdict: Equatable {
-        /// The clock was corrected by it, or has been since its request was sent.
+        /// The clock was corrected by it, or has been since its request was signed, which may also be too long ago.
         case corrected
         /// The clock is not wrong.
         case accurate
@@ -57,7 +57,11 @@ final class ServerClock: Sendable {
             // Signed before the last correction, or at the same time as it.
             if let known, context.startedAt <= known.madeAt { return .corrected }
             let current = known?.date(at: uptime) ?? local
-            guard abs(date.timeIntervalSince(current)) > Self.tolerance else { return .accurate }
+            guard abs(date.timeIntervalSince(current)) > Self.tolerance else {
+                // The device's clock may have been set since it was signed, or the request has waited.
+                let signed = known?.date(at: context.begunAt.uptime) ?? context.begunAt.date
+                return abs(date.timeIntervalSince(signed)) > Self.tolerance ? .corrected : .accurate
+            }
             corrections[key] = Correction(date: date, uptime: uptime)
             return .corrected
         }

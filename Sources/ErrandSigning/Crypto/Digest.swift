@@ -1,3 +1,4 @@
+import Errand
 import Foundation
 
 /// A hash function of the platform's cryptographic library.
@@ -33,10 +34,14 @@ extension PlatformCrypto.RunningHash {
     private static let chunkSize = 256 << 10
 
     /// Adds a file from its current offset on.
-    mutating func add(_ file: FileHandle) throws {
-        while let chunk = try file.read(upToCount: Self.chunkSize), !chunk.isEmpty {
+    mutating func add(_ file: borrowing FileDescriptor) throws {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.chunkSize, alignment: 1)
+        defer { buffer.deallocate() }
+        while true {
             try Task.checkCancellation()
-            try add(chunk)
+            let count = try file.fill(buffer)
+            guard count > 0 else { return }
+            try add(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
         }
     }
 }

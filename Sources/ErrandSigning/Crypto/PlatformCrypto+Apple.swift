@@ -32,7 +32,9 @@ package enum PlatformCrypto {
                 }
         }
 
-        package mutating func add(_ data: Data) throws(SigningError) { state.update(data: data) }
+        package mutating func add(_ data: some ContiguousBytes) throws(SigningError) {
+            data.withUnsafeBytes { state.update(bufferPointer: $0) }
+        }
 
         package mutating func finish() throws(SigningError) -> [UInt8] { Self.result(of: state) }
 

@@ -34,7 +34,7 @@ package enum PlatformCrypto {
             return state
         }
 
-        package mutating func add(_ data: Data) throws(SigningError) {
+        package mutating func add(_ data: some ContiguousBytes) throws(SigningError) {
             let result = data.withBytes { cryptort_hash_add(library.pointer, state, $0) }
             guard result == cryptort_success else { throw SigningError(result, of: "\(digest)") }
         }

@@ -68,9 +68,7 @@ extension APIResponse {
         do {
             guard let file else { return try digest.hash(of: body) }
             var hash = try PlatformCrypto.RunningHash(digest)
-            let handle = try FileHandle(forReadingFrom: file)
-            defer { try? handle.close() }
-            try hash.add(handle)
+            try hash.add(FileDescriptor.regularFile(file))
             return try hash.finish()
         } catch let error as SigningError {
             throw APIError(.invalidRequest, error: error)

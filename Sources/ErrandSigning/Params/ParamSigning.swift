@@ -19,8 +19,9 @@ import Foundation
 ///   text: `3`, `0.5`, `true`, `null`, `[1,2]`, `{"a":1}`. A nested value requires an encoder with sorted keys that does not
 ///   pretty-print, as a service has it by default. Parameters that are encoded in both query and body are signed as in the query.
 /// - Not the parameters that are placed in the path, nor a query that the base URL or the path has, nor a raw body, nor the
-///   files of a multipart body, nor what parameter adapters add that are called later, such as those of the request.
-/// - Of a plain call and of a link of the server (`.link`): the names and values of the URL's query. A server may make a
+///   files of a multipart body, nor, with a signature among the parameters, what parameter adapters add that are called later.
+/// - Of a plain call and of a link of the server (`.link`): the names and values of the URL's query, or for a link of a list whose
+///   parameters are placed in the body, those of the body. A server may make a
 ///   link from the URL that was requested: timestamp, nonce and signature in a link are replaced. As each of its links is another
 ///   one, a server that sends the same page for ever is recognized by `PageAPIRequest.itemID` alone.
 ///

@@ -122,6 +122,9 @@ final class KeySession: Sendable {
             }
             try exchange.sealing.check(key)
             return .key(key)
+        } catch  where error is CancellationError || (error as? APIError)?.type == .cancelled {
+            // As the relogin of a service: whoever still waits was not cancelled, and needs another exchange.
+            return .dropped
         } catch {
             return .failure(.ofExchange(error))
         }

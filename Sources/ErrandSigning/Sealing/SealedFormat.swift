@@ -70,9 +70,7 @@ extension HTTPBody {
     /// Returns the bytes of a file, and at least one more than `limit` of a larger one.
     private static func bytes(of file: URL, limit: Int) throws(SigningError) -> Data {
         do {
-            let handle = try FileHandle(forReadingFrom: file)
-            defer { try? handle.close() }
-            return try handle.read(upToCount: min(limit, .max - 1) + 1) ?? Data()
+            return Data(try FileDescriptor.regularFile(file).readAll(atMost: min(limit, .max - 1) + 1))
         } catch {
             throw SigningError(.unsupportedRequest, reason: "\(Redactor.fileName(of: file)) cannot be read")
         }

@@ -25,7 +25,7 @@ struct SealingAdapter: Sendable {
 extension SealingAdapter {
     private func adapt(_ request: inout HTTPRequest, context: AdapterContext) async throws {
         let session = sealing.sessions.session(of: context.environment)
-        guard !APIService.isInLoginRequests(of: session) else { return }
+        guard !context.isOfLookup, !APIService.isInLoginRequests(of: session) else { return }
         do {
             // Not before it can be sent: an exchange is costly.
             let body = try request.sealableBody(limit: sealing.maxBodyBytes, isOfStream: context.isOfStream)
@@ -83,7 +83,9 @@ extension SealingAdapter {
         response.body = try sealing.open(response.body, key: key, authenticating: lines)
         response.headers["Content-Type"] = type
         response.headers.remove(sealing.contentTypeHeader)
+        // Both are of the sealed body.
         response.headers.remove("Content-Length")
+        response.headers.remove("Repr-Digest")
     }
 
     /// Returns if the response need not be sealed.
@@ -99,6 +101,7 @@ extension SealingAdapter {
         let code = sealing.code(in: response)
         if sealing.isExpiry(response, code) {
             try await session.renew(after: keyID, for: context.id, exchange(in: context))
+            guard context.maySendAgain else { throw APIError.refusedAgain }
             throw AdapterRetry.again()
         }
         session.forgetReplay(of: context.id)

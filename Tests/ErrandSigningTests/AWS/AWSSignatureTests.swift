@@ -53,6 +53,8 @@ struct AWSSignatureTests {
         var request = HTTPRequest(.get, try url("https://a.test/"))
         for name in [
             "User-Agent", "Accept-Encoding", "Expect", "Proxy-Authorization", "Cookie", "X-Amzn-Trace-Id", "TE",
+            // Changed by the cache and by a stream.
+            "If-None-Match", "If-Modified-Since", "Range", "If-Range", "Last-Event-ID",
         ] {
             request.headers.append(name, "x")
         }
@@ -85,6 +87,15 @@ struct AWSSignatureTests {
         let headers = try #require(unsigned.transport.requests.first).headers
         #expect(headers["X-Amz-Content-Sha256"] == "UNSIGNED-PAYLOAD")
         #expect(headers["Authorization"]?.contains("host;x-amz-content-sha256;x-amz-date") == true)
+    }
+
+    @Test func `A pipe in the place of a file is refused, and blocks nothing`() throws {
+        let pipe = FileManager.default.temporaryDirectory.appending(path: "errand-pipe-\(UUID())")
+        try #require(mkfifo(pipe.path, 0o600) == 0)
+        defer { try? FileManager.default.removeItem(at: pipe) }
+        let error = #expect(throws: APIError.self) { try PayloadHash.text(of: .file(pipe)) }
+        #expect(error?.type == .invalidRequest)
+        #expect(throws: SigningError.self) { try HTTPBody.file(pipe).bytes(limit: 100) }
     }
 
     @Test func `A missing file fails the load with invalidRequest`() async throws {

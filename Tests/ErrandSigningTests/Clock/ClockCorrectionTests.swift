@@ -108,6 +108,20 @@ struct ClockCorrectionTests {
         #expect(scene.transport.requests.count == 3)
     }
 
+    @Test func `A request that has waited after it was signed is sent again, without a correction`() async throws {
+        let server = Server(ahead: 0)
+        let isFirst = Lock(true)
+        let clock = Lock<ManualClock?>(nil)
+        let scene = scene(server, .onCodes([40103])) { request in
+            // As if the device's clock had been set, or the request had been paused.
+            if isFirst.withLock({ exchange(&$0, with: false) }) { clock.withLock(\.self)?.advance(by: .seconds(60)) }
+            return server.response(to: request)
+        }
+        clock.withLock { $0 = scene.clock }
+        #expect(await load(scene)?.type == nil)
+        #expect(timestamps(scene) == ["1700000000", "1700000060"])
+    }
+
     @Test func `A date beyond the limit, or none, corrects nothing`() async throws {
         var correction = ClockCorrection.onCodes([40103])
         correction.limit = .seconds(60)

@@ -93,7 +93,7 @@ struct KeyExchangeTests {
 
     @Test func `A network failure of the exchange is one of the load`() async throws {
         let scene = SealingScene()
-        for (thrown, expected) in [(APIErrorType.noNetwork, APIErrorType.noNetwork), (.cancelled, .security)] {
+        for (thrown, expected) in [(APIErrorType.noNetwork, APIErrorType.noNetwork), (.server, .security)] {
             scene.exchange.fail(with: APIError(thrown))
             let error = try #require(await scene.failure())
             #expect(error.type == expected)
@@ -173,6 +173,28 @@ struct KeyExchangeTests {
         #expect(await failures.count { $0 == nil } == 5)
         #expect(scene.exchange.calls == 1)
         #expect(!scene.server.bodies.contains { $0.contains("cancelled") })
+    }
+
+    @Test func `An exchange whose own request is cancelled is repeated for those who wait`() async throws {
+        let scene = SealingScene()
+        let gate = Gate()
+        scene.exchange.wait(at: gate)
+        scene.exchange.load { [server = scene.server, isFirst = Lock(true)] in
+            if isFirst.withLock({ exchange(&$0, with: false) }) { throw APIError(.cancelled) }
+            return server.makeKey()
+        }
+        async let failures = scene.failures(3)
+        await scene.waitForWaiters(3)
+        await gate.open()
+        #expect(await failures.filter { $0 != nil } == [])
+        #expect(scene.exchange.calls == 2)
+    }
+
+    @Test func `An exchange whose requests are always cancelled fails its waiters in the end`() async throws {
+        let scene = SealingScene()
+        scene.exchange.fail(with: CancellationError())
+        #expect(await scene.failure()?.type == .security)
+        #expect((2...10).contains(scene.exchange.calls))
     }
 
     @Test func `An exchange whose waiters have all been cancelled still has its key used`() async throws {

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Information about the attempt of a load for which an adapter is called.
 public struct AdapterContext: Sendable {
     /// The ID of the load.
@@ -9,18 +11,22 @@ public struct AdapterContext: Sendable {
     /// The number of the attempt within its load, starting at 1.
     ///
     /// Attempts after a relogin and retries count, sent or not.
-    public let attempt: Int
+    public internal(set) var attempt: Int
     /// The environment of the service in which the load has begun.
     public let environment: APIEnvironment
     /// The clock of the proxy.
     public let clock: any APIClock
     /// Before the first adapter; by ``SystemClock``, because tests may stop the proxy's clock.
     package let startedAt: Duration
+    /// The same instant by the proxy's clock.
+    package let begunAt: (date: Date, uptime: Duration)
     var trace: LoadTrace?
     /// Whether the elements of the response are delivered while it is received, without adapters.
     package var isOfStream = false
     /// Whether the URL is one of the server, which may have made it from that of an earlier request.
     package var isOfLink = false
+    /// Whether the request is only compared with stored responses, and never sent.
+    package internal(set) var isOfLookup = false
     /// Whether ``AdapterRetry`` has the load sent again.
     package internal(set) var maySendAgain = true
 

@@ -108,25 +108,18 @@ package struct HTTPBodyReader: ~Copyable {
     ) throws(TransportError) -> Int {
         let count: Int
         do throws(SystemError) {
-            if file == nil { file = try Self.openRegularFile(url) }
+            if file == nil { file = try .regularFile(url) }
             count = try file?.fill(target) ?? 0
         } catch {
+            guard error.number != EINVAL else {
+                throw TransportError(.storage, "\(Redactor.fileName(of: url)) is no longer a regular file")
+            }
             throw TransportError(.storage, cannotRead: url, error)
-        }
-        guard file != nil else {
-            throw TransportError(.storage, "\(Redactor.fileName(of: url)) is no longer a regular file")
         }
         guard count > 0 else {
             throw TransportError(.storage, "\(Redactor.fileName(of: url)) became shorter while it was sent")
         }
         return count
-    }
-
-    /// A file may have been replaced since it was measured, for example by a pipe, which could block.
-    private static func openRegularFile(_ url: URL) throws(SystemError) -> FileDescriptor? {
-        let file = try FileDescriptor(opening: url.path, O_RDONLY | O_NONBLOCK)
-        guard try file.status().st_mode & S_IFMT == S_IFREG else { return nil }
-        return file
     }
 
     private static func length(of piece: HTTPBody.Piece) throws(TransportError) -> Int64? {
