@@ -53,7 +53,7 @@ import Foundation
     ///   - service: The backend; `nil` is the proxy's default service at the time of a load.
     ///   - decoder: Makes the images; ``ImageDecoder/system`` by default.
     ///   - memoryCapacity: The capacity of the ``memoryCache`` in bytes; 100 MB by default.
-    ///   - options: The options of each load; by default, an `ErrorPresenter` shows no errors of images.
+    ///   - options: The options of each load, except `priority` and `presentsErrors`: an `ErrorPresenter` shows no errors of images.
     ///   - limits: Of each image; the `limits` of the service apply as well.
     ///   - order: The order of the images that wait.
     ///   - maxConcurrentLoads: How many images are loaded at a time, at least 1.
@@ -62,7 +62,7 @@ import Foundation
         service: APIService? = nil,
         decoder: ImageDecoder<Image> = ImageDecoder<SystemImage>.system,
         memoryCapacity: Int = 100_000_000,
-        options: APIRequestOptions = APIRequestOptions(presentsErrors: false),
+        options: APIRequestOptions = APIRequestOptions(),
         limits: ImageLimits = ImageLimits(),
         order: ImageOrder = .firstInFirstOut,
         maxConcurrentLoads: Int = 4
@@ -141,6 +141,7 @@ import Foundation
         let key = ImageKey(ImageSource(request), request.target)
         if let image {
             memoryCache.insert(image, bytes: decoder.bytes(of: image), for: key)
+            endWaiting(for: request, with: image)
         } else {
             memoryCache.remove(key)
         }
@@ -225,6 +226,17 @@ import Foundation
 
     // MARK: Callers
 
+    /// Ends what waits for an image that is in memory meanwhile, but not for one that is to be loaded in any case.
+    private func endWaiting(for request: ImageRequest, with image: Image) {
+        for fetch in active.values where fetch.source.hasSameImage(as: ImageSource(request)) {
+            let isReload = (fetch.request.cachePolicy ?? options.cachePolicy) == .reload
+            guard case .waiting = fetch.state, !isReload else { continue }
+            let callers = fetch.removeCallers(of: request.target)
+            proxy.deliver { for caller in callers { self.end(caller, with: .success(image), of: fetch.session) } }
+            if fetch.callers.isEmpty { end(fetch) } else if !callers.isEmpty { rankDidChange(of: fetch) }
+        }
+    }
+
     func leave(_ callers: [ImageCaller<Image>]) {
         for caller in callers {
             guard let fetch = caller.fetch else { continue }
@@ -290,6 +302,7 @@ import Foundation
         let other = otherService(for: fetch.request.url)
         var options = options
         options.priority = fetch.rank.priority
+        options.presentsErrors = false
         options.cachePolicy = fetch.request.cachePolicy ?? options.cachePolicy
         fetch.isReload = options.cachePolicy == .reload
         // It is shared here already, and one that is shared there is not checked while it arrives.

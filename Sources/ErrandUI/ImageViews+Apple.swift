@@ -22,7 +22,7 @@ typealias PlatformImageView = UIImageView
 ///
 /// Untested.
 @MainActor public protocol ImageLoadingView: PlatformView {
-    /// Shows an image, or none; ``setImage(_:from:at:placeholder:failure:fade:)`` calls this on the main actor.
+    /// Shows an image, or none; ``setImage(_:from:at:placeholder:failure:fade:completion:)`` calls this on the main actor.
     func showImage(_ image: PlatformImage?, at place: ImagePlace)
 }
 

@@ -18,7 +18,7 @@
 /// | `headReceived` | `requestMade` | at most once for each number; may be without `sent`, which may then not follow |
 /// | `redirected` | `requestMade` | ends a number; the next `requestMade` follows, unless the load ends |
 /// | `responded`, `failed` | `requestMade` | ends a number |
-/// | `decodedLeniently` | `responded` | once for each response of which a lenient decoder has converted something |
+/// | `decodedLeniently` | `responded`; before `respondedFromCache` | once for each response of which a lenient decoder has converted something |
 /// | `released` | `began` | at most once |
 /// | `ended` | `began` | once, the last event |
 ///

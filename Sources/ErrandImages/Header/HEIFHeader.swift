@@ -36,6 +36,7 @@ extension HeaderReader {
     }
 
     private mutating func box() throws(HeaderFailure) -> (type: String, content: HeaderReader) {
+        try countStep()
         let start = position
         var (size, type) = (try uint32(), try code())
         if size == 1 { size = try integer(UInt64.self) }
@@ -105,6 +106,7 @@ extension HeaderReader {
         let flags = try uint32()
         let isWide = flags & 1 != 0
         for _ in 0..<(try uint32()) {
+            try countStep()
             let id = flags >> 24 == 0 ? try uint16() : try uint32()
             var entry = try part(try uint8() * (isWide ? 2 : 1))
             guard id == item else { continue }

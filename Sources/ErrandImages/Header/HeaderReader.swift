@@ -33,6 +33,15 @@ struct HeaderReader {
         (self.bytes, self.isComplete, self.limits) = (bytes, isComplete, limits)
     }
 
+    /// How many parts a header may have, so that one that was made for it does not take long.
+    private static let mostSteps = 100_000
+    private var steps = 0
+
+    mutating func countStep() throws(HeaderFailure) {
+        steps += 1
+        guard steps <= Self.mostSteps else { throw .invalid("its header has more than \(Self.mostSteps) parts") }
+    }
+
     var isAtEnd: Bool { position == end || end == .max && isComplete && position == bytes.count }
 
     /// Needs none of the bytes.

@@ -24,7 +24,10 @@ extension HeaderReader {
     private mutating func jpegMarker() throws(HeaderFailure) -> Int {
         skip(to: 0xFF)
         var marker = 0xFF
-        while marker == 0xFF { marker = try uint8() }
+        while marker == 0xFF {
+            try countStep()
+            marker = try uint8()
+        }
         return marker
     }
 

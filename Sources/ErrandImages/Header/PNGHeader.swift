@@ -17,6 +17,7 @@ extension HeaderReader {
     }
 
     private mutating func pngChunk() throws(HeaderFailure) -> (String, HeaderReader) {
+        try countStep()
         let (length, type) = (try uint32(), try take(4))
         // Bit 5 distinguishes capital letters from small ones.
         guard length <= Int32.max, type.allSatisfy({ (0x61...0x7A).contains($0 | 0x20) }) else {

@@ -88,9 +88,10 @@ struct RecordedBody: Sendable {
         case stream(String)
     }
 
-    init(_ data: Data, limit: Int, _ place: Place = .memory) {
+    /// `isPart` says whether the app may have cut the bytes out of more.
+    init(_ data: Data, limit: Int, _ place: Place = .memory, isPart: Bool = false) {
         // The beginning is copied: a slice would keep all bytes in memory.
-        kept = data.count > limit ? Data(Array(data.prefix(limit))) : data
+        kept = data.count > limit || isPart ? Data(Array(data.prefix(limit))) : data
         length = place == .memory ? Int64(data.count) : nil
         isCut = data.count > limit
         omitted = []
@@ -101,7 +102,7 @@ struct RecordedBody: Sendable {
     init?(_ body: HTTPBody, limit: Int) {
         if body.isEmpty { return nil }
         if body.pieces.count == 1, case .data(let data) = body.pieces[0] {
-            self.init(data, limit: limit)
+            self.init(data, limit: limit, isPart: true)
             return
         }
         var (bytes, count) = (Data(), Int64(0))

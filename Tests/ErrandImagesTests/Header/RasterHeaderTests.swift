@@ -39,6 +39,13 @@ struct RasterHeaderTests {
         #expect(try Self.read(png(chunks: chunk("acTL", be32(0) + be32(0)))).frames == 1)
     }
 
+    @Test func `A header of very many parts is damaged, so that it takes little time`() {
+        let fill = [UInt8](repeating: 0xFF, count: 1 << 20)
+        #expect(Self.isDamaged([0xFF, 0xD8] + fill, .jpeg))
+        let chunks = Array(repeatElement(chunk("teST"), count: 100_001).joined())
+        #expect(Self.isDamaged(png(chunks: chunks), .png))
+    }
+
     // MARK: EXIF
 
     @Test(arguments: 1...8) func `The orientation is read in both byte orders`(_ value: Int) throws {

@@ -139,6 +139,19 @@ struct ImageMemoryTests {
         #expect(scene.sent == [7, 7])
     }
 
+    @Test func `An image that waits is not loaded when the app puts it into memory`() async {
+        let scene = ImageScene(holds: true, places: 1)
+        scene.load(1)
+        scene.load(7, "a")
+        scene.loader.setCachedImage(Picture(number: 99), for: ImageScene.image(7))
+        await suspend(while: scene.endings.isEmpty)
+        #expect(scene.endings == ["a: image 99"])
+        scene.network.releaseAll()
+        await scene.end(2)
+        #expect(scene.sent == [1])
+        #expect(scene.loader.cachedImage(for: ImageScene.image(7))?.number == 99)
+    }
+
     @Test func `An image that waits is loaded once, although the app has removed the one in memory`() async {
         let scene = ImageScene(holds: true, places: 1)
         scene.load(1)

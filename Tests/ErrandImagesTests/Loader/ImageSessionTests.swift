@@ -13,7 +13,7 @@ import Testing
 struct ImageSessionTests {
     /// What ends or begins a session.
     enum Change: CaseIterable, Sendable {
-        case logout, switchAccount, signIn, otherService
+        case logout, switchAccount, signIn, otherService, path
 
         /// Whether the loads of the former user end as cancelled.
         var endsLoads: Bool { self == .logout || self == .switchAccount }
@@ -26,6 +26,7 @@ struct ImageSessionTests {
         case .signIn:
             try await APIRequest<Void>("/login", method: .post, isLoginRequest: true, proxy: scene.proxy).value()
         case .otherService: scene.proxy.defaultService = .sample()
+        case .path: scene.proxy.defaultService?.baseURL.append(path: "tenants/8")
         }
     }
 

@@ -228,8 +228,9 @@ final class CurlHandle {
     private func reason(_ code: CurlCode, of exchange: CurlExchange) -> String {
         guard code != .couldntResolveHost else { return TransportError.noAddress(of: exchange.request) }
         let text = String(cString: errorText)
-        // Before an @ there may be the password of a proxy server, whose URL libcurl quotes.
-        return text.isEmpty || text.contains("@") ? CurlLibrary.errorText(for: code.rawValue) : text
+        // libcurl quotes the URL of a proxy server, which may have a password, and cuts the text, maybe before the @.
+        let mayHavePassword = text.contains("@") || text.contains("://") || text.utf8.count >= 250
+        return text.isEmpty || mayHavePassword ? CurlLibrary.errorText(for: code.rawValue) : text
     }
 }
 
