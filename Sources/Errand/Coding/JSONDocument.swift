@@ -69,7 +69,9 @@ extension JSONDocument {
 
     private func parsed() -> JSONValue? {
         if let known = root.withLock(\.self) { return known }
-        let value = try? JSONValue(json: text)
+        var value = try? JSONValue(json: text)
+        // Which one the decoder takes depends on their order in the text.
+        if convertsNames, value?.hasAmbiguousNames == true { value = nil }
         root.withLock { $0 = .some(value) }
         return value
     }
@@ -81,6 +83,20 @@ extension JSONDocument {
         guard convertsNames else { return nil }
         // Several spellings are converted to one name.
         return name.snakeCase.flatMap { members[$0] } ?? members.first { $0.key.camelCase == name }?.value
+    }
+}
+
+extension JSONValue {
+    /// Whether an object has two names that are converted to one.
+    fileprivate var hasAmbiguousNames: Bool {
+        switch self {
+        case .array(let elements): return elements.contains(where: \.hasAmbiguousNames)
+        case .object(let members):
+            let isConverted = members.keys.contains { $0.utf8.contains(UInt8(ascii: "_")) }
+            guard !isConverted || Set(members.keys.map(\.camelCase)).count == members.count else { return true }
+            return members.values.contains(where: \.hasAmbiguousNames)
+        default: return false
+        }
     }
 }
 

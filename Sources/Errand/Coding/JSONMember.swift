@@ -7,7 +7,9 @@ struct JSONMember {
 
     /// Returns the bytes of the member at a path, as ``Envelope`` describes it, in a valid JSON text.
     ///
-    /// Of members with the same name the first one is used, as by `JSONDecoder`. An error has a position and no part of the text.
+    /// Of members with the same name the first one is used, as by `JSONDecoder`. An error has a position and no part of the text;
+    /// also members with different names are an error if both are converted to the one that is searched for: which one
+    /// is decoded depends on their order.
     static func range(of path: String, in text: Data, convertsNames: Bool) throws -> Range<Data.Index>? {
         let range = try text.withUnsafeBytes { bytes in
             var finder = JSONMember(scanner: JSONScanner(bytes), convertsNames: convertsNames)
@@ -37,19 +39,25 @@ struct JSONMember {
     private mutating func member(_ name: String) throws -> Range<Int>? {
         scanner.skipBlanks()
         guard scanner.take(UInt8(ascii: "{")) else { return nil }
-        let names = [name, convertsNames ? name.snakeCase : nil]
+        let names = convertsNames ? [name, EnvelopeKey.converted(name)] : [name]
+        var match: (name: String?, value: Range<Int>)?
         while true {
             scanner.skipBlanks()
-            guard !scanner.take(UInt8(ascii: "}")) else { return nil }
+            guard !scanner.take(UInt8(ascii: "}")) else { return match?.value }
             let start = scanner.position
             guard scanner.string() != nil else { throw scanner.malformed() }
-            let found = Data(scanner.bytes[start..<scanner.position])
-            let isWanted = names.contains(try JSONReader.value(of: found).string)
+            let text = Data(scanner.bytes[start..<scanner.position])
+            let found = try JSONReader.value(of: text).string
+            let isWanted = found.map { names.contains(convertsNames ? $0.camelCase : $0) } == true
             scanner.skipBlanks()
             guard scanner.take(UInt8(ascii: ":")) else { throw scanner.malformed() }
             scanner.skipBlanks()
             let value = try value()
-            if isWanted { return value }
+            if isWanted {
+                guard convertsNames else { return value }
+                guard match == nil || match?.name == found else { throw DecodingError.ambiguousName(at: []) }
+                match = match ?? (found, value)
+            }
             scanner.skipBlanks()
             guard scanner.take(UInt8(ascii: ",")) || scanner.peek == UInt8(ascii: "}") else {
                 throw scanner.malformed()

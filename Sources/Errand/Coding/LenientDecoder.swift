@@ -67,27 +67,25 @@ final class DecodingReport: Sendable {
     private struct State {
         var converted: [String: Int] = [:]
         var skipped: [String] = []
-        var arrays: [ObjectIdentifier: SkippingArray] = [:]
+        var arrays: [SkippingArray: (last: Int, count: Int)] = [:]
         var skippedCount = 0
 
-        mutating func didSkip(_ type: ObjectIdentifier, at index: Int, in names: [String]) {
+        mutating func didSkip(at index: Int, in array: SkippingArray) {
             // It may be decoded more than once.
-            if let array = arrays[type], array.names == names, array.last < index {
-                arrays[type] = SkippingArray(names: names, last: index, count: array.count + 1)
-            } else {
-                arrays[type] = SkippingArray(names: names, last: index, count: 1)
-            }
+            let former = arrays[array].flatMap { $0.last < index ? $0.count : nil } ?? 0
+            arrays[array] = (index, former + 1)
         }
     }
 
     /// `nil` if nothing observes it.
     @TaskLocal static var current: DecodingReport?
 
-    /// The array of elements of one type in which some were skipped last.
-    private struct SkippingArray {
+    /// An array of elements of one type of which some were skipped.
+    private struct SkippingArray: Hashable {
+        let type: ObjectIdentifier
         let names: [String]
-        var last: Int
-        var count: Int
+        /// With the skipped ones.
+        let count: Int
     }
 
     private let state = Lock(State())
@@ -112,13 +110,19 @@ final class DecodingReport: Sendable {
     }
 
     /// In arrays that are no part of another one's elements.
-    var skippedTypes: [ObjectIdentifier: Int] { state.withLock { $0.arrays.mapValues(\.count) } }
+    var skippedElements: [SkippedElements] {
+        state.withLock { state in
+            state.arrays.map { SkippedElements(type: $0.type, count: $1.count, kept: $0.count - $1.count) }
+        }
+    }
 
-    func didSkip(_ type: any Any.Type, at path: [any CodingKey], _ error: any Error) {
+    /// `count` is the number of elements of the array.
+    func didSkip(_ type: any Any.Type, of count: Int, at path: [any CodingKey], _ error: any Error) {
         let isListed = state.withLock { state in
             state.skippedCount += 1
             if let index = path.last?.intValue, path.dropLast().allSatisfy({ $0.intValue == nil }) {
-                state.didSkip(ObjectIdentifier(type), at: index, in: path.dropLast().map(\.stringValue))
+                let names = path.dropLast().map(\.stringValue)
+                state.didSkip(at: index, in: SkippingArray(type: ObjectIdentifier(type), names: names, count: count))
             }
             return state.skippedCount <= Self.mostReasons
         }
@@ -126,5 +130,24 @@ final class DecodingReport: Sendable {
         let unknown = DecodingError.dataCorrupted(.init(codingPath: path, debugDescription: ""))
         let reason = (error as? DecodingError ?? unknown).place
         state.withLock { $0.skipped.append(reason) }
+    }
+}
+
+/// How many elements of one array of a response were skipped.
+struct SkippedElements: Sendable {
+    let type: ObjectIdentifier
+    let count: Int
+    /// The number of those that were decoded.
+    let kept: Int
+}
+
+extension [SkippedElements] {
+    /// Returns how many were skipped in the array of which a page has `kept` elements.
+    ///
+    /// A serializer may have made them of elements of another type.
+    func count(of type: any Any.Type, kept: Int) -> Int {
+        let matches = filter { $0.kept == kept }
+        let match = matches.first { $0.type == ObjectIdentifier(type) }
+        return (match ?? (matches.count == 1 ? matches.first : nil))?.count ?? 0
     }
 }

@@ -64,7 +64,7 @@ struct ResponseReader: Sendable {
             Result { () throws(APIError) in try serializer.value(of: &response, from: service) }
         }.get()
         if isObserved, let event = report.event { trace?.emit(event) }
-        return LoadedValue(value: value, response: response.withSkipped(report.skippedTypes))
+        return LoadedValue(value: value, response: response.withSkipped(report.skippedElements))
     }
 
     /// Throws the failure in the file of a response.

@@ -41,8 +41,9 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
         }
     }
 
-    /// Whether a list has to know how many elements were left out.
+    /// Whether a list has to know how many elements were left out; a closure may use any decoder.
     func skipsElements(by service: APIService) -> Bool {
+        guard decoder != nil || decodedResponses != .readable else { return true }
         let custom = decoder ?? service.customDecoder
         let lenient = custom.map { $0 as? LenientDecoder } ?? service.decoder as? LenientDecoder
         return lenient?.skipsBadElements == true

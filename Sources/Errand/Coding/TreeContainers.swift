@@ -2,6 +2,8 @@
 struct KeyedTree<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let decoder: TreeDecoder
     let members: [String: JSONValue]
+    /// The names with several values.
+    let ambiguous: Set<String>
 
     var codingPath: [any CodingKey] { decoder.codingPath }
     var allKeys: [Key] { members.keys.compactMap(Key.init) }
@@ -21,13 +23,18 @@ struct KeyedTree<Key: CodingKey>: KeyedDecodingContainerProtocol {
         try child(key).unkeyedContainer()
     }
     func superDecoder() -> any Decoder { superDecoder(EnvelopeKey("super")) }
-    func superDecoder(forKey key: Key) -> any Decoder { superDecoder(key) }
+    func superDecoder(forKey key: Key) throws -> any Decoder {
+        contains(key) ? try child(key) : superDecoder(key)
+    }
 
     private func superDecoder(_ key: any CodingKey) -> any Decoder {
         decoder.child(members[key.stringValue] ?? .null, key)
     }
 
     private func value(_ key: Key) throws -> JSONValue {
+        guard ambiguous.isEmpty || !ambiguous.contains(key.stringValue) else {
+            throw DecodingError.ambiguousName(at: codingPath)
+        }
         if let value = members[key.stringValue] { return value }
         throw DecodingError.keyNotFound(key, .init(codingPath: codingPath, debugDescription: "there is no such member"))
     }

@@ -32,7 +32,8 @@ final class TreeDecoder: Decoder, SingleValueDecodingContainer {
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         guard case .object(let members) = value else { throw mismatch([String: Any].self) }
-        return KeyedDecodingContainer(KeyedTree(decoder: self, members: try renamed(members)))
+        let (renamed, ambiguous) = renamed(members)
+        return KeyedDecodingContainer(KeyedTree(decoder: self, members: renamed, ambiguous: ambiguous))
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
@@ -142,33 +143,37 @@ extension TreeDecoder {
     }
 
     fileprivate func goodElements<Element: Decodable>() throws -> [Element] {
-        try elements().enumerated().compactMap { index, value in
+        let elements = try elements()
+        return try elements.enumerated().compactMap { index, value in
             let element = child(value, TreeIndex(index))
             do {
                 return try element.decode(Element.self)
-            } catch {
-                text.report?.didSkip(Element.self, at: element.codingPath, error)
+            } catch let error where !error.isOfAmbiguousName {
+                text.report?.didSkip(Element.self, of: elements.count, at: element.codingPath, error)
                 return nil
             }
         }
     }
 
-    private func renamed(_ members: [String: JSONValue]) throws -> [String: JSONValue] {
-        func renamed(_ name: (String) -> String) throws -> [String: JSONValue] {
-            // Which one is meant is not known, and an adapter may have verified the other one.
-            try Dictionary(members.map { (name($0.key), $0.value) }) { _, _ in
-                let reason = "two members have the same name when it is converted"
-                throw DecodingError.dataCorrupted(.init(codingPath: codingPath, debugDescription: reason))
+    /// Returns the members with the names of the type, of which `ambiguous` ones have several values.
+    private func renamed(_ members: [String: JSONValue]) -> (members: [String: JSONValue], ambiguous: Set<String>) {
+        func renamed(_ name: (String) -> String) -> ([String: JSONValue], Set<String>) {
+            var (renamed, ambiguous) = ([String: JSONValue](minimumCapacity: members.count), Set<String>())
+            for (member, value) in members {
+                let name = name(member)
+                guard let other = renamed.updateValue(value, forKey: name), other != value else { continue }
+                ambiguous.insert(name)
             }
+            return (renamed, ambiguous)
         }
         // The keys of a dictionary are the server's.
         var isDictionary: Bool { type is any Keyed.Type }
         switch text.keyStrategy {
-        case .convertFromSnakeCase where !isDictionary: return try renamed(\.camelCase)
+        case .convertFromSnakeCase where !isDictionary: return renamed(\.camelCase)
         case .custom(let convert) where !isDictionary:
             let path = codingPath
-            return try renamed { convert(path + [EnvelopeKey($0)]).stringValue }
-        default: return members
+            return renamed { convert(path + [EnvelopeKey($0)]).stringValue }
+        default: return (members, [])
         }
     }
 }
@@ -184,10 +189,27 @@ extension Array: TreeArray where Element: Decodable {
     init(skippingIn decoder: TreeDecoder) throws { self = try decoder.goodElements() }
 }
 
-/// A dictionary that is decoded of an object.
+/// A dictionary whose keys `JSONDecoder` does not convert.
 private protocol Keyed {}
 
-extension Dictionary: Keyed where Key: CodingKeyRepresentable {}
+extension Dictionary: Keyed where Key == String, Value: Decodable {}
+
+/// Why a member of several names cannot be decoded: which one is meant is not known, and an adapter may have verified the other.
+struct AmbiguousName: Error {}
+
+extension DecodingError {
+    static func ambiguousName(at path: [any CodingKey]) -> DecodingError {
+        let reason = "two members have the same name when it is converted"
+        return .dataCorrupted(Context(codingPath: path, debugDescription: reason, underlyingError: AmbiguousName()))
+    }
+}
+
+extension Error {
+    fileprivate var isOfAmbiguousName: Bool {
+        guard case .dataCorrupted(let context)? = self as? DecodingError else { return false }
+        return context.underlyingError is AmbiguousName
+    }
+}
 
 extension String {
     /// As `JSONDecoder` converts the name of a member.

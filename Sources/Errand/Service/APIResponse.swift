@@ -27,7 +27,7 @@ public struct APIResponse: Sendable {
         /// Boxed, because most responses are neither stored nor were.
         var storage: Boxed<Storage>?
         /// By the type of the elements that a lenient decoder has left out.
-        var skipped: [ObjectIdentifier: Int]?
+        var skipped: [SkippedElements]?
         /// By the clock of the proxy; `nil` if that is not known.
         var receivedAt: Duration?
     }
@@ -162,9 +162,11 @@ public struct APIResponse: Sendable {
         }
     }
 
-    func skippedElements(of type: any Any.Type) -> Int { contents.skipped?[ObjectIdentifier(type)] ?? 0 }
+    func skippedElements(of type: any Any.Type, kept: Int) -> Int {
+        contents.skipped?.count(of: type, kept: kept) ?? 0
+    }
 
-    func withSkipped(_ skipped: [ObjectIdentifier: Int]) -> APIResponse {
+    func withSkipped(_ skipped: [SkippedElements]) -> APIResponse {
         skipped.isEmpty ? self : with { $0.skipped = skipped }
     }
 

@@ -95,6 +95,19 @@ struct JSONDocumentTests {
         #expect(leaves[0]["some_name"]?[0].userData == .object(["a_b": .array([.int(1)])]))
     }
 
+    @Test(arguments: [#"{"user_data":{"a":1},"userData":{"b":2}}"#, #"{"userData":{"b":2},"user_data":{"a":1}}"#])
+    func `Of members that are converted to one name, the decoder chooses`(_ text: String) throws {
+        struct Exact: Decodable { let userData: [String: Int] }
+        struct Open: Decodable { let userData: JSONValue }
+        let service = APIService.sample {
+            $0.envelope = nil
+            $0.decoder.keyDecodingStrategy = .convertFromSnakeCase
+        }
+        let exact = try decode(Exact.self, Data(text.utf8), service).userData
+        let open = try decode(Open.self, Data(text.utf8), service).userData
+        #expect(open == .object(exact.mapValues { .int(Int64($0)) }))
+    }
+
     @Test func `A custom key strategy uses the decoder`() throws {
         let service = APIService.sample {
             $0.envelope = nil

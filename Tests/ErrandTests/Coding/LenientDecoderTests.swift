@@ -39,6 +39,19 @@ struct LenientDecoderTests {
         #expect(throws: DecodingError.self) {
             try decoder.decode(Shop.self, from: Data(#"{"shop_name":"a","shopName":"b"}"#.utf8))
         }
+        let harmless = #"[{"shop_name":"a","shopName":"a"},{"shop_name":"b","goods_id":1,"goodsId":2}]"#
+        #expect(try decoder.decode([Shop].self, from: Data(harmless.utf8)).map(\.shopName) == ["a", "b"])
+        // Not one of the bad elements of a list, which would be empty without a word.
+        let skipping = JSONDecoder.lenient(skippingBadElements: true)
+        skipping.keyDecodingStrategy = .convertFromSnakeCase
+        #expect(throws: DecodingError.self) {
+            try skipping.decode([Shop].self, from: Data(#"[{"shop_name":"a","shopName":"b"}]"#.utf8))
+        }
+    }
+
+    @Test func `The names of a dictionary whose keys are no strings are converted, as by an exact decoder`() throws {
+        enum Field: String, Decodable, CodingKeyRepresentable { case shopName }
+        try expectEqual([Field: Int].self, #"{"shop_name":1}"#) { $0.keyDecodingStrategy = .convertFromSnakeCase }
     }
 
     @Test func `A type may decode others from its own decoder`() throws {

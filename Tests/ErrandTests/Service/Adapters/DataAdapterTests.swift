@@ -62,6 +62,24 @@ struct DataAdapterTests {
         #expect(journal.names == ["[1]"])
     }
 
+    @Test(
+        arguments: ["result_data", "resultData"],
+        [
+            #"{"errcode":200,"resultData":[0],"result_data":[1]}"#,
+            #"{"errcode":200,"result_data":[1],"RESULT_data":[0]}"#,
+        ]
+    )
+    func `Two members that a decoder converts to the data key are refused`(_ key: String, _ body: String) async throws {
+        let proxy = proxy(body) {
+            $0.decoder.keyDecodingStrategy = .convertFromSnakeCase
+            $0.envelope?.dataKey = key
+        }
+        let error = await #expect(throws: APIError.self) {
+            try await APIRequest<[Int]>("/data", proxy: proxy).value()
+        }
+        #expect(error?.type == .decoding && journal.names == [])
+    }
+
     @Test func `Without an envelope or a data key they receive the whole body`() async throws {
         _ = try await APIRequest<[Int]>("/data", proxy: proxy("[1]") { $0.envelope = nil }).value()
         let body = #"{"errcode":200,"id":1,"name":"tea"}"#
