@@ -96,7 +96,7 @@ extension PageAPIRequest {
 
     /// Removes the item with an ID.
     ///
-    /// With ``itemID``, a page that contains the item does not add it again until the list is reloaded.
+    /// With ``itemID``, a page that contains the item does not add it again until the list is reloaded, if the list contained it.
     ///
     /// - Parameters:
     ///   - id: The ID, by ``itemID``, or else of an `Identifiable` item.

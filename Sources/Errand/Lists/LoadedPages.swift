@@ -41,7 +41,8 @@ struct LoadedPages<Item> {
 
     /// Does not add an empty page after the last one, nor a repetition of the last one.
     mutating func append(_ newItems: [Item], info: PageInfo, rules: ListRules<Item>) {
-        totalCount = info.totalItems
+        // Some servers send it with the first page alone.
+        totalCount = info.totalItems ?? totalCount
         let (rows, start) = (items.count, PageStart(info.position, precedingItems: nextStart?.precedingItems ?? 0))
         let page = ServerPage(items: newItems, itemCount: info.itemCount)
         let (count, isWindow) = (start.precedingItems, previous != nil)
@@ -72,7 +73,8 @@ struct LoadedPages<Item> {
 
     /// Returns false for a page that does not reach the others: it is not added, and ``previous`` is closer to them.
     mutating func prepend(_ newItems: [Item], info: PageInfo, rules: ListRules<Item>) -> Bool {
-        totalCount = info.totalItems
+        // Some servers send it with the first page alone.
+        totalCount = info.totalItems ?? totalCount
         let gap = pages.first?.start.items(after: info.position) ?? info.itemCount
         let count = items.count
         if info.itemCount > 0, info.itemCount < gap, info.position != firstPosition {

@@ -158,7 +158,8 @@ extension PageAPIRequest: Pager {
 
     func didReceive(_ content: any Sendable, in response: APIResponse, of id: RequestID) {
         guard let page = content as? Page else { return }
-        list.didReceive(page.items.count + response.skippedElements(of: Item.self), of: id)
+        let kept = page.items.count
+        list.didReceive(kept + response.skippedElements(of: Item.self, kept: kept), of: id)
     }
 
     func endsList(with error: APIError, of id: RequestID) -> Bool { list.ends(with: error, of: id) }
@@ -172,7 +173,7 @@ extension PageAPIRequest: Pager {
         switch result {
         case .success(let content):
             // A reload that had no network: the following pages are those that were stored with it.
-            if response?.source == .cache, list.isFirstPage(id) { isReloading = false }
+            if response?.source == .cache, list.isFirstPage(id), !list.isOutdated(id) { isReloading = false }
             change = accept(content, in: response, of: id)
             if case .reload? = change { isReloaded = isReloading }
         case .failure(let error):
@@ -216,7 +217,11 @@ extension PageAPIRequest {
         notifyObserver()
     }
 
-    func applyToAbsentItem() { list.applyToAbsentItem() }
+    func applyToAbsentItem() {
+        list.applyToAbsentItem()
+        // A page that is stored may have the item.
+        (isReloading, isReloaded) = (true, true)
+    }
 
     fileprivate func notifyObserver() {
         while !changes.isEmpty {

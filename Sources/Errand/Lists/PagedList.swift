@@ -13,6 +13,7 @@ struct PagedList<Item> {
     private(set) var lastPageLoad: RequestID?
     // How often edits have made the load request the same part again.
     private var repeatCount = 0
+    private var hasRepeatedForAbsentItem = false
     // The parameters of the loaded pages, and those of the newest reload, which may have failed.
     private(set) var loadedInput = LoadInput.paramSource
     private(set) var reloadInput = LoadInput.paramSource
@@ -47,7 +48,7 @@ struct PagedList<Item> {
         // A hook of this load began the pending one, which is newer.
         if let pending, pending.id > id { return position }
         if let pending { setState(of: pending.part, to: .idle) }
-        if followUp != part { repeatCount = 0 }
+        if followUp != part { (repeatCount, hasRepeatedForAbsentItem) = (0, false) }
         if let followUp { setState(of: followUp, to: .idle) }
         followUp = nil
         if part != .remaining { staged = LoadedPages() }
@@ -86,12 +87,15 @@ struct PagedList<Item> {
 
     func isLoading(_ id: RequestID) -> Bool { pending?.id == id }
     func isFirstPage(_ id: RequestID) -> Bool { isLoading(id) && pending?.part == .first }
+    func isOutdated(_ id: RequestID) -> Bool { isLoading(id) && pending?.isOutdated == true }
 
     /// An edit of an item that the list does not have makes a page that is loading out of date, which may have it.
     ///
     /// Once for each load: an app may apply the events of many lists to each of them, more often than the server responds.
     mutating func applyToAbsentItem() {
-        if repeatCount == 0 { outdatePending(hasMoved: true) }
+        guard !hasRepeatedForAbsentItem, pending != nil || followUp == .remaining else { return }
+        hasRepeatedForAbsentItem = true
+        outdatePending(hasMoved: true)
     }
 
     private mutating func outdatePending(hasMoved: Bool) {
@@ -148,7 +152,7 @@ struct PagedList<Item> {
     /// Items and positions do not change.
     mutating func fail(_ id: RequestID, with error: APIError) -> ListChange? {
         guard let failed = pending, failed.id == id else { return nil }
-        (pending, repeatCount) = (nil, 0)
+        (pending, repeatCount, hasRepeatedForAbsentItem) = (nil, 0, false)
         staged = LoadedPages()
         let isCancelled = error.type == .cancelled
         setState(of: failed.part, to: isCancelled ? .idle : .failed(error))

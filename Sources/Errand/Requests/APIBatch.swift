@@ -69,14 +69,16 @@ public final class APIBatch: APIGroup {
                     return nil
                 }
             }
-            var failure: APIError?
+            var (failure, hasSucceeded) = (APIError?.none, steps.isEmpty)
             for await error in group {
                 recordFinished()
+                if error == nil { hasSucceeded = true }
                 guard let error, error.type != .cancelled, failure == nil else { continue }
                 failure = error
                 if failurePolicy == .failFast { group.cancelAll() }
             }
-            return failure
+            // After a logout, for example.
+            return failure ?? (hasSucceeded ? nil : APIError(.cancelled))
         }
         if let failure { throw failure }
     }

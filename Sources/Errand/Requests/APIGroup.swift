@@ -79,6 +79,9 @@ public import Observation
         delegate?.group(self, didFinish: finishedCount, of: count)
     }
 
+    /// Whether it presents an error of its requests that is still to come.
+    var willPresentErrors: Bool { presentsErrors && result == nil && task?.isCancelled == false }
+
     /// Keeps the first failure of a request that presents errors.
     func recordFailure(_ error: APIError, of request: BaseAPIRequest) {
         if failure == nil { failure = (error, request) }
@@ -101,9 +104,11 @@ public import Observation
     }
 
     private func end(with outcome: Result<Void, APIError>) {
-        let ending = Task.isCancelled ? .failure(APIError(.cancelled)) : outcome
         steps = []
-        task = nil
+        // Those who observe it may cancel the group.
+        let task = task
+        self.task = nil
+        let ending = task?.isCancelled == true ? .failure(APIError(.cancelled)) : outcome
         result = ending
         let failure = exchange(&failure, with: nil)
         switch ending.ending {

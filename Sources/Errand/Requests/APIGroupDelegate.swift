@@ -4,7 +4,7 @@
 ///
 /// A group ends in exactly one of the three endings, on the main actor, after ``APIGroup/start()`` has returned.
 @MainActor public protocol APIGroupDelegate: AnyObject {
-    /// The group has succeeded; the responses are in its ``APIOutcome``s.
+    /// The group has succeeded; the responses are in its ``APIOutcome``s, except for requests that were cancelled alone.
     func groupDidSucceed(_ group: APIGroup)
 
     /// The group has failed; the responses received before are in its ``APIOutcome``s.

@@ -56,7 +56,7 @@ extension LoadOrigin: Equatable {
 
 /// Which loads of a request are the newest, and what ``BaseAPIRequest/loadAgain()`` sends.
 struct LoadHistory {
-    private(set) var newestEnding: RequestID?
+    private(set) var newestEndedID: RequestID?
     private(set) var newestResponse: RequestID?
     private(set) var newestSuccess: RequestID?
     private var newestLookup: RequestID?
@@ -67,13 +67,17 @@ struct LoadHistory {
     var inputAgain: LoadInput? { newestInput?.input }
 
     /// The param source may have begun a newer load, whose input stays.
-    mutating func keep(_ params: APIParams?, of id: RequestID) {
+    ///
+    /// Of a load that sends the newest one again, which may be cancelled before its hooks are read, the parts and the key stay.
+    mutating func keep(_ params: APIParams?, of input: LoadInput? = nil, id: RequestID) {
         if let newestInput, newestInput.id > id { return }
-        newestInput = (id, LoadInput(params: params))
+        newestInput = (
+            id, LoadInput(params: params, parts: input?.parts ?? [], idempotencyKey: input?.idempotencyKey)
+        )
     }
     /// For a load that sends nothing: `params` are those of the newest success, perhaps with its parts.
     mutating func keepFormer(_ params: APIParams?, of id: RequestID) {
-        guard let newestInput, newestInput.id == newestSuccess else { return keep(params, of: id) }
+        guard let newestInput, newestInput.id == newestSuccess else { return keep(params, id: id) }
         self.newestInput = (id, newestInput.input)
     }
     mutating func keep(of id: RequestID, _ change: (inout LoadInput) -> Void) {
@@ -94,7 +98,7 @@ struct LoadHistory {
     mutating func recordEnding(_ id: RequestID, _ error: APIError?) -> Bool {
         // Its key is spent.
         if newestInput?.id == id, error?.leavesOutcomeOpen != true { newestInput?.input.idempotencyKey = nil }
-        return id.replaceIfNewer(&newestEnding)
+        return id.replaceIfNewer(&newestEndedID)
     }
     mutating func recordResponse(_ id: RequestID) -> Bool { id.replaceIfNewer(&newestResponse) }
     mutating func recordLookup(_ id: RequestID) -> Bool { id.replaceIfNewer(&newestLookup) }

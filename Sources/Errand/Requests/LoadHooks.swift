@@ -10,7 +10,7 @@ extension BaseAPIRequest {
 
     func params(from input: LoadInput, of id: RequestID) -> APIParams? {
         let params = input.isFromSource ? input.sourceParams ?? paramSource?.params(for: self) : input.params
-        history.keep(params, of: id)
+        history.keep(params, of: input, id: id)
         return params
     }
 
@@ -115,7 +115,7 @@ extension BaseAPIRequest {
                     "the cachePolicy needs stored responses, and there are none: the proxy has no cache, or the request"
                 throw APIError(.invalidRequest, reason: "\(reason) is a stream, a resumable download or a sign-in")
             }
-            policy = .none
+            policy = .bypass
         }
         guard let cache = proxy.cache else { return nil }
         let isReloading = pager?.isReloading == true

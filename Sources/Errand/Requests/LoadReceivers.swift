@@ -32,7 +32,12 @@ extension BaseAPIRequest {
         switch receiver {
         case .delegate: receivers[id] = nil
         case .closure: if receivers[id] != nil { receivers[id] = .closure }
-        case .group: if case .caller? = receivers[id] { receivers[id] = receiver }
+        case .group:
+            switch receivers[id] {
+            case .caller: receivers[id] = receiver
+            case .group(let other) where !other.willPresentErrors: receivers[id] = receiver
+            default: break
+            }
         case .caller: break
         }
         return id

@@ -18,6 +18,8 @@ struct CacheListTests {
         override var service: APIService? { ownService }
         override var options: APIRequestOptions { APIRequestOptions(cachePolicy: policy) }
         override var strategy: any PageStrategy { .pageNumber(size: 1) }
+        var usesIDs = false
+        override var itemID: ItemID<String>? { usesIDs ? ItemID { $0 } : nil }
     }
 
     /// Three pages, whose version a test changes.
@@ -155,6 +157,20 @@ struct CacheListTests {
         list.reset()
         await loadNextPages(1, of: list)
         #expect(list.items == ["1a"])
+    }
+
+    @Test(arguments: policies)
+    func `After an edit of an item that is not in the list, the next page is not a stored one`(
+        _ policy: CachePolicy
+    ) async throws {
+        await load(3, of: list(policy))
+        let list = list(policy)
+        await load(1, of: list)
+        change(to: "b")
+        list.usesIDs = true
+        #expect(try !list.remove(id: "2a"))
+        await loadNextPages(2, of: list)
+        #expect(list.items == ["1a", "2b", "3b"])
     }
 
     @Test(arguments: policies) func `After an edit, the next page comes from the network`(_ policy: CachePolicy)

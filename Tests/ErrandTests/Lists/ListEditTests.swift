@@ -266,7 +266,7 @@ struct ListEditTests {
             #expect(await screen.ending() == .success)
             #expect(server.queries.count == requests + 2)
             #expect(indicator.shown.count == 1 && indicator.hides == 1)
-            #expect(list.history.newestEnding == id && !list.isLoading)
+            #expect(list.history.newestEndedID == id && !list.isLoading)
             let sends = ["made", "responded 200", "again", "made", "responded 200"]
             #expect(recorder.steps(of: id) == ["began", "started"] + sends + ["success"])
             list.proxy.monitors = []

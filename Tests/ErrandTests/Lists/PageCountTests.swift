@@ -111,6 +111,83 @@ struct PageCountTests {
         #expect(try await list(strategy, bad: [0, 4, 5, 6, 7]).allItems() == [1, 2, 3, 8, 9])
     }
 
+    private struct Shelf: PageResponse, Decodable {
+        let items: [Int]
+        let recommended: [Int]
+    }
+
+    private final class Shelves: PageAPIRequest<Shelf>, APIManager {
+        let path = "/shelves"
+        let method = HTTPMethod.get
+        override var strategy: any PageStrategy { .offset(limit: 4) }
+    }
+
+    @Test func `Elements of another array of a page that cannot be decoded are no items`() async throws {
+        let transport = ScriptedTransport { request in
+            let start = request.query["offset"]?.first.flatMap { Int($0) } ?? 0
+            let items = (start..<max(start, min(start + 4, 10))).map { $0 == 5 ? "{}" : "\($0)" }.joined(separator: ",")
+            return .json(#"{"errcode":200,"data":{"items":[\#(items)],"recommended":[{},1,2,{}]}}"#)
+        }
+        let service = APIService.sample { $0.decoder = .lenient(skippingBadElements: true) }
+        let shelves = Shelves(proxy: APIProxy(service: service, transport: transport))
+        #expect(try await shelves.allItems() == [0, 1, 2, 3, 4, 6, 7, 8, 9])
+    }
+
+    private struct Counted: PageResponse, Decodable {
+        let items: [Int]
+        let totalItems: Int?
+    }
+
+    private final class CountedList: PageAPIRequest<Counted>, APIManager {
+        let path = "/counted"
+        let method = HTTPMethod.get
+        override var strategy: any PageStrategy { .pageNumber(size: 2) }
+    }
+
+    @Test func `A total that only the first page has is that of the list`() async throws {
+        let transport = ScriptedTransport { request in
+            let page = request.query["page"]?.first.flatMap { Int($0) } ?? 1
+            let total = page == 1 ? #","totalItems":4"# : ""
+            return .json(#"{"errcode":200,"data":{"items":[\#(page * 2 - 1),\#(page * 2)]\#(total)}}"#)
+        }
+        let list = CountedList(proxy: APIProxy(fake: transport))
+        var pages = list.pages().makeAsyncIterator()
+        #expect(try await pages.next() == [1, 2] && list.totalCount == 4)
+        #expect(try await pages.next() == [3, 4] && list.totalCount == 4)
+    }
+
+    private struct Number: Decodable {
+        let value: Int
+        init(from decoder: any Decoder) throws { value = try decoder.singleValueContainer().decode(Int.self) }
+    }
+
+    private final class Serialized: PageAPIRequest<[Int]>, APIManager {
+        let path = "/rows"
+        let method = HTTPMethod.get
+        var serializer = ResponseSerializer<[Int]>.automatic
+        var responseSerializer: ResponseSerializer<[Int]> { serializer }
+        override var strategy: any PageStrategy { .offset(limit: 4) }
+    }
+
+    @Test func `Elements are counted whatever serializer has left them out`() async throws {
+        let transport = ScriptedTransport { request in
+            let start = request.query["offset"]?.first.flatMap { Int($0) } ?? 0
+            let items = (start..<max(start, min(start + 4, 10))).map { $0 == 5 ? "{}" : "\($0)" }.joined(separator: ",")
+            return .json(#"{"errcode":200,"data":[\#(items)]}"#)
+        }
+        let lenient = JSONDecoder.lenient(skippingBadElements: true)
+        let serializers: [ResponseSerializer<[Int]>] = [
+            .decoded(by: lenient), .choosing { _ in .decoded(by: lenient) },
+            ResponseSerializer<[Number]>.decoded(by: lenient).map { $0.map(\.value) },
+            ResponseSerializer { try ResponseSerializer<[Int]>.decoded(by: lenient).value(of: $0, from: $1) },
+        ]
+        for serializer in serializers {
+            let list = Serialized(proxy: APIProxy(fake: transport))
+            list.serializer = serializer
+            #expect(try await list.allItems() == [0, 1, 2, 3, 4, 6, 7, 8, 9])
+        }
+    }
+
     private struct Row: Decodable, Identifiable, Equatable, ExpressibleByIntegerLiteral {
         let id: Int
         init(integerLiteral id: Int) { self.id = id }

@@ -142,6 +142,21 @@ struct APIBatchTests {
         #expect(!server.paths.contains("/hang/1"), "what is cancelled before its turn is never sent")
     }
 
+    @Test func `A batch all of whose requests were cancelled elsewhere is cancelled`() async {
+        let batch = APIBatch(delegate: screen)
+        batch.add(server.goods("/hang/1"))
+        batch.add(server.goods("/hang/2"))
+        batch.start()
+        await server.transport.waitForRequests(2)
+        server.proxy.logout()
+        await #expect { try await batch.run() } throws: { ($0 as? APIError)?.type == .cancelled }
+        #expect(screen.events.last == .cancelled)
+        let single = APIBatch()
+        single.add(server.goods("/hang/3")).cancel()
+        try? await single.run()
+        #expect(single.result?.error?.type == .cancelled)
+    }
+
     @Test func `Cancelling the task that waits cancels the batch`() async {
         let (begun, news) = AsyncStream.makeStream(of: Void.self)
         let request = server.goods("/hang/1")

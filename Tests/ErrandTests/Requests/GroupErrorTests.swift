@@ -118,6 +118,28 @@ struct GroupErrorTests {
         #expect(presenter.calls.isEmpty)
     }
 
+    @Test(arguments: [false, true])
+    func `A request that a batch shares with one that presents nothing is presented`(_ isCancelled: Bool) async {
+        let request = server.goods("/later/fail/1")
+        request.customRestartPolicy = .ignoreNew
+        let (silent, batch) = (APIBatch(), APIBatch())
+        silent.add(request)
+        let run = Task { try? await silent.run() }
+        await suspend(while: request.waiters.isEmpty)
+        if isCancelled {
+            // It would have presented the error.
+            silent.start()
+            silent.cancel()
+        }
+        batch.add(request)
+        batch.start()
+        await suspend(while: request.waiters.count < (isCancelled ? 1 : 2))
+        server.later.open()
+        try? await batch.run()
+        await run.value
+        #expect(presenter.types == [.http])
+    }
+
     @Test func `A request that a batch shares with a delegate is presented once`() async {
         let (request, delegate) = (server.goods("/later/fail/1"), Screen())
         request.customRestartPolicy = .ignoreNew
