@@ -25,13 +25,21 @@ enum CookieHeader {
 struct CookieSession: Sendable {
     private let jar: CookieJar
     private let generation: CookieJar.Generation
+    private let start: Date
+    /// `nil` where no relogin can replace the login that a request is sent with.
+    private let isLoginReplaced: (@Sendable () -> Bool)?
 
     /// The jar takes over what other processes have saved.
-    init(_ jar: CookieJar, clock: any APIClock) {
-        jar.refresh(at: clock.uptime, date: clock.date)
-        self.jar = jar
+    init(_ jar: CookieJar, clock: any APIClock, isLoginReplaced: (@Sendable () -> Bool)? = nil) {
+        start = clock.date
+        jar.refresh(at: clock.uptime, date: start)
+        (self.jar, self.isLoginReplaced) = (jar, isLoginReplaced)
         generation = jar.generation
     }
+
+    /// For what is set by a response to a request with a login that has been replaced since: servers remove the cookie of a
+    /// login that they refuse, which is that of the new login now.
+    private var newest: Date? { isLoginReplaced?() == true ? start : nil }
 
     /// Names the jar for a later process; that of a jar in memory is always the same.
     var account: String { jar.cacheName.hasPrefix(CookieFile.memoryMark) ? "" : jar.cacheName }
@@ -47,7 +55,7 @@ struct CookieSession: Sendable {
     /// and a head of a server may have thousands, which take seconds.
     func store(from headers: HTTPHeaders, url: URL, at date: Date = .now) {
         for field in headers.fields(named: "Set-Cookie").prefix(CookieEviction.maximumPerSite) {
-            jar.store(setCookie: field.bytes, from: url, generation: generation, at: date)
+            jar.store(setCookie: field.bytes, from: url, generation: generation, unlessUpdatedSince: newest, at: date)
         }
     }
 }

@@ -157,6 +157,7 @@ public final class CookieJar: Sendable {
         setCookie bytes: some Collection<UInt8>,
         from url: URL,
         generation: Generation? = nil,
+        unlessUpdatedSince newest: Date? = nil,
         at date: Date = .now
     ) -> Outcome {
         guard let url = CookieURL(url, trustsLoopback: trustworthyLoopback) else {
@@ -165,7 +166,10 @@ public final class CookieJar: Sendable {
         do {
             let header = try SetCookieHeader(parsing: Array(bytes))
             let cookie = try Cookie(header, from: url, suffixes: suffixes, at: date)
-            return change { $0.insert(cookie, isFromSecureOrigin: url.isSecure, sentIn: generation, at: date) }
+            return change { state in
+                if let newest, state.isUpdated(cookie.key, since: newest) { return .refused(.older) }
+                return state.insert(cookie, isFromSecureOrigin: url.isSecure, sentIn: generation, at: date)
+            }
         } catch {
             return .refused(error)
         }

@@ -93,6 +93,8 @@ package enum CookieRefusal: Error, Sendable, Equatable {
     case prefix
     /// The jar was cleared after the request was sent.
     case cleared
+    /// A newer login has set the cookie since the request was sent.
+    case older
 }
 
 extension Cookie {

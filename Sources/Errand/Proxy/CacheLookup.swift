@@ -25,7 +25,7 @@ struct CacheLookup {
 
     /// `nil` for a request that the cache has nothing to do with.
     mutating func entries() throws(APIError) -> [CacheEntry]? {
-        guard use.policy != .none else { return nil }
+        guard use.policy != .bypass else { return nil }
         guard !isRule else {
             guard let key = CacheKey(keyRequest, by: use.policy) else {
                 let reason = "the cachePolicy needs a body that is in memory, without parts, and no longer than 1 MiB"
@@ -100,7 +100,9 @@ struct CacheLookup {
 
     /// RFC 9111 section 4.3.5: a response to `HEAD` updates or removes what is stored.
     func update(byHead response: APIResponse, at date: Date) {
-        guard request.method == .head, use.policy != .none, !isRule, response.status == 200, let folder else { return }
+        guard request.method == .head, use.policy != .bypass, !isRule, response.status == 200, let folder else {
+            return
+        }
         let key = CacheKey(request.url)
         guard !isInvalidated(key) else { return }
         for entry in folder.entries(key, where: { $0.selection.matches(keyRequest, language: nil) }) {

@@ -138,7 +138,7 @@ final class CacheStage {
         guard request.destination != .memory else {
             return APIResponse(response, to: id, url: url).from(source, age: age, at: proxy.clock.uptime)
         }
-        let exchange = Exchange(request, id: id, cookies: nil, proxy: proxy, trace: nil)
+        let exchange = Exchange(request, id: id, session: nil, proxy: proxy, trace: nil)
         guard let answer = try exchange.stored(response, body, url: url, accepting: statuses) else {
             folder.removeDamaged(entry)
             return nil
@@ -258,7 +258,7 @@ final class CacheStage {
 
     func end<Value>(with loaded: LoadedValue<Value>) -> LoadedValue<Value> {
         let isStored = end(with: nil) || used != nil
-        guard isStored, use.policy != .none else { return loaded }
+        guard isStored, use.policy != .bypass else { return loaded }
         return LoadedValue(value: loaded.value, response: loaded.response.forgotten(by: forget))
     }
 

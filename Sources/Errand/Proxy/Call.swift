@@ -86,6 +86,15 @@ final class Call<Value: Sendable>: Sendable {
     /// Whether a request with the login of a generation may be sent.
     func isCurrent(_ generation: Int) -> Bool { !renewsLogin || service.login.currentGeneration == generation }
 
+    func cookieSession(by clock: any APIClock) -> CookieSession? {
+        guard let cookies else { return nil }
+        guard renewsLogin else { return CookieSession(cookies, clock: clock) }
+        return CookieSession(cookies, clock: clock) {
+            [login = service.login, generation = service.login.currentGeneration] in
+            login.currentGeneration != generation
+        }
+    }
+
     func adapterContext(attempt: Int, clock: any APIClock) -> AdapterContext {
         AdapterContext(
             id: id,
@@ -95,6 +104,7 @@ final class Call<Value: Sendable>: Sendable {
             environment: service.environment,
             clock: clock,
             startedAt: SystemClock.uptime,
+            begunAt: (clock.date, clock.uptime),
             trace: trace,
             isOfStream: options.stream != nil,
             isOfLink: draft.followsLink

@@ -31,7 +31,7 @@ final class Exchange {
     init(
         _ request: HTTPRequest,
         id: RequestID?,
-        cookies: CookieJar?,
+        session: CookieSession?,
         proxy: APIProxy,
         trace: ExchangeTrace?,
         resuming resumed: URL? = nil,
@@ -41,7 +41,7 @@ final class Exchange {
         first = request
         current = request
         self.id = id
-        session = cookies.map { CookieSession($0, clock: proxy.clock) }
+        self.session = session
         self.proxy = proxy
         self.trace = trace
         start = proxy.clock.uptime
@@ -109,6 +109,9 @@ final class Exchange {
         return response.streamed
     }
 
+    /// The end of the body may be hours later, or a lost connection.
+    private var storesCookiesAtHead: Bool { isStream || resumed != nil }
+
     @inline(never) func nextRequest() throws(TransportError) -> HTTPRequest {
         try current.validate()
         try checkCancellation()
@@ -116,8 +119,7 @@ final class Exchange {
         if request.headers["Cookie"] == nil, let cookie = session?.field(for: request.url, at: proxy.clock.date) {
             request.headers.append(cookie)
         }
-        if case .stream(let sink) = first.destination, let session {
-            // When the head arrives, because the end may be hours later, or a lost connection.
+        if storesCookiesAtHead, case .stream(let sink) = current.destination, let session {
             request.destination = .stream(
                 HTTPBodySink(sink.receiver) { [url = request.url, clock = proxy.clock] headers in
                     session.store(from: headers, url: url, at: clock.date)
@@ -138,8 +140,8 @@ final class Exchange {
 
     /// Returns `nil` for a redirect, whose request is the current one then.
     @inline(never) func receive(_ response: HTTPResponse) throws(TransportError) -> APIResponse? {
-        // Those of a stream were stored when it began, and may have changed since.
-        if !isStream || !response.isStreamed {
+        // Otherwise they were stored when the body began, and may have changed since.
+        if !storesCookiesAtHead || !response.isStreamed {
             session?.store(from: response.headers, url: current.url, at: proxy.clock.date)
         }
         if redirects.isEmpty { isMultiplexed = response.isMultiplexed }

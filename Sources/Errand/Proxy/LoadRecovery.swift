@@ -67,7 +67,9 @@ final class LoadRecovery<Value: Sendable> {
         if decision == false { throw error }
         // An error with a response is one of an adapter or of the app: the request was sent.
         let isOffline = error.type == .noNetwork && error.response == nil && proxy.reachability.status == .unreachable
-        if policy.waitsForConnectivity, isOffline {
+        // The relogin would take too long, which ends the session.
+        let isOfRelogin = call.loginRole == .partOfRelogin
+        if policy.waitsForConnectivity, isOffline, !isOfRelogin {
             return try await waitForNetwork(after: error, limit: policy.connectivityTimeout)
         }
         try await backOff(after: error, policy, decision)
@@ -148,10 +150,13 @@ final class LoadRecovery<Value: Sendable> {
 
     private func backOff(after error: APIError, _ policy: RetryPolicy, _ decision: Bool?) async throws(APIError) {
         let clock = proxy.clock
-        let serverDelay = error.response?.headers.retryAfter(at: clock.date, limit: policy.maxRetryAfter)
+        let date = clock.date
+        let serverDelay = error.response?.headers.retryAfter(at: date, limit: policy.maxRetryAfter)
+        let isOfRelogin = call.loginRole == .partOfRelogin
+        if isOfRelogin, let serverDelay, serverDelay > call.service.reloginTimeout / 4 { throw error }
         let delay = try retryDelay(after: error, policy, decision, serverDelay)
         // The pause is in the queue, where the load keeps its order.
-        if let response = error.response, let pause = pause(after: response), pause >= delay { return }
+        if let response = error.response, let pause = pause(after: response, at: date), pause >= delay { return }
         try await sleep(for: delay)
     }
 
@@ -167,15 +172,15 @@ final class LoadRecovery<Value: Sendable> {
 
     /// A 429 means that the host has too many requests (RFC 6585 section 4).
     func pauseHost(after response: APIResponse) {
-        guard let delay = pause(after: response), let lane = call.exchangeLane else { return }
+        guard let delay = pause(after: response, at: proxy.clock.date), let lane = call.exchangeLane else { return }
         proxy.queue.pause(lane, for: delay, by: proxy.clock)
     }
 
-    private func pause(after response: APIResponse) -> Duration? {
+    private func pause(after response: APIResponse, at date: Date) -> Duration? {
         let policy = call.retryPolicy
         guard response.status == 429, policy.pausesHost, call.exchangeLane != nil else { return nil }
         guard isOfService(response) else { return nil }
-        let delay = response.headers.retryAfter(at: proxy.clock.date, limit: policy.maxRetryAfter)
+        let delay = response.headers.retryAfter(at: date, limit: policy.maxRetryAfter)
         return delay.flatMap { $0 > .zero ? $0 : nil }
     }
 

@@ -17,7 +17,8 @@ struct PlainCall: Sendable {
         var service = service?.forNewLoad
         service?.setLoginOwner(sentBy: proxy)
         self.service = service
-        backend = service ?? APIService.forNewLoad(nil, or: proxy.defaultService)
+        let owner = ReloginScope.loginOwner.flatMap { $0.proxy === proxy ? $0.service : nil }
+        backend = service ?? APIService.forNewLoad(nil, inheriting: owner, or: proxy.defaultService)
         self.proxy = proxy
         let isInRelogin = service.map { ReloginScope.covers($0.login) } ?? ReloginScope.isOpen
         role = isInRelogin ? .partOfRelogin : .none
@@ -100,7 +101,7 @@ struct PlainCall: Sendable {
     private var cacheUse: CacheUse? {
         guard let cache = proxy.cache, let backend else { return nil }
         let session = CacheSession.name(of: backend, proxy.jar(for: backend), sendsCookies: true)
-        return CacheUse(.none, cache, in: cache.session(session))
+        return CacheUse(.bypass, cache, in: cache.session(session))
     }
 
     private func end(

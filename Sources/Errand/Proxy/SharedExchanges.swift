@@ -31,9 +31,14 @@ final class SharedExchanges: Sendable {
             )
             if let trace = join(key, as: member) {
                 let slot = QueueSlot(proxy.queue, number: id.sharedQueueNumber, lane: call.exchangeLane)
-                start(SharedExchange.Name(key: key, number: id), slot, proxy.loads) {
+                let didReceive = { @Sendable (response: APIResponse) in
+                    // Before the next exchange is admitted.
+                    if response.status == 429 { LoadRecovery(call, in: proxy).pauseHost(after: response) }
+                }
+                start(SharedExchange.Name(key: key, number: id), slot, proxy.loads, didReceive) {
                     guard call.isCurrent(generation) else { return nil }
-                    return Exchange(request, id: nil, cookies: call.cookies, proxy: proxy, trace: trace)
+                    let session = call.cookieSession(by: proxy.clock)
+                    return Exchange(request, id: nil, session: session, proxy: proxy, trace: trace)
                 }
             }
             return nil
@@ -47,6 +52,7 @@ final class SharedExchanges: Sendable {
         _ name: SharedExchange.Name,
         _ slot: QueueSlot,
         _ loads: LoadTable,
+        _ didReceive: @escaping @Sendable (APIResponse) -> Void,
         make: @escaping @Sendable () -> Exchange?
     ) {
         let task = Task {
@@ -58,11 +64,11 @@ final class SharedExchanges: Sendable {
                 setStage(.admitted, of: name).forEach { $0.begin() }
                 guard !removeIfCancelled(name, in: loads) else { throw APIError(.cancelled) }
                 let exchange = make()
-                outcome = .success(
-                    try await exchange?.send { progress in
-                        for member in self.members(of: name) { member.progress?(progress) }
-                    }
-                )
+                let response = try await exchange?.send { progress in
+                    for member in self.members(of: name) { member.progress?(progress) }
+                }
+                outcome = .success(response)
+                if let response { didReceive(response) }
                 if let exchange { slot.didReceive(isMultiplexed: exchange.isMultiplexed, keepsPlace: false) }
             } catch {
                 outcome = .failure(error)

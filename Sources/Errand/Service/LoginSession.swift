@@ -284,7 +284,8 @@ extension APIError {
     fileprivate var leavesLoginUndecided: Bool {
         switch type {
         case .noNetwork, .timeout, .transport: true
-        case .http: status.map { $0 >= 500 || $0 == 429 } ?? false
+        // Without a response, the one of a relogin of another service, or of a shared one.
+        case .http: status.map { $0 >= 500 || $0 == 429 } ?? (underlying as? APIError)?.leavesLoginUndecided ?? false
         default: false
         }
     }
@@ -311,6 +312,6 @@ package struct UserSession: Sendable {
 
 extension UserSession: Equatable {
     package static func == (lhs: UserSession, rhs: UserSession) -> Bool {
-        lhs.login === rhs.login && lhs.jar === rhs.jar && lhs.ended == rhs.ended && lhs.begun == rhs.begun
+        lhs.isOfSameAccount(as: rhs) && lhs.begun == rhs.begun
     }
 }

@@ -21,7 +21,8 @@ public import Foundation
     /// Calls because of ``loginRenewalDate`` do not count. Calls that did not reach the server no longer count once a login has
     /// succeeded.
     ///
-    /// Calls never overlap. The next call begins when this one has returned, even if this one has exceeded
+    /// Calls for one service and environment never overlap; a handler of several of them must not use one refresh token for two
+    /// calls. The next call begins when this one has returned, even if this one has exceeded
     /// ``APIService/reloginTimeout`` or its session has ended. The loads that wait for the next call wait no longer than the
     /// `reloginTimeout` of that call.
     ///
@@ -46,7 +47,8 @@ public import Foundation
     /// the type `noNetwork`, `timeout` or `transport`, or with a status 5xx or 429, the waiting loads fail with that type, and
     /// the next refused load calls this method again. To keep the session after an error of another library, throw such an
     /// `APIError`. A relogin that exceeds ``APIService/reloginTimeout`` ends the session; to prevent that, give its request a
-    /// shorter ``BaseAPIRequest/timeout``.
+    /// shorter ``APIRequestOptions/deadline``. A request inside this method does not wait for a network, nor for a `Retry-After`
+    /// longer than a quarter of that time.
     func relogin() async throws
 
     /// The date from which the login is renewed before the next request is sent, usually shortly before the login expires; `nil`,

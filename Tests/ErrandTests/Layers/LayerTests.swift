@@ -95,7 +95,7 @@ struct LayerTests {
         "Proxy/LoadRunner.swift": ["Call", "CacheReader", "CacheStage", "LoadAttempt", "LoadRecovery", "LoadTurn"],
         "Proxy/LoadTurn.swift": ["LoadAttempt", "QueueSlot", "SentLogin"],
         "Proxy/LoadAttempt.swift": ["Call", "Exchange", "RequestBuilder", "ResponseReader"],
-        "Proxy/Exchange.swift": ["CookieJar"],
+        "Proxy/Exchange.swift": ["CookieSession"],
         "Coding/RequestBuilder.swift": ["RequestDraft"],
     ]
 

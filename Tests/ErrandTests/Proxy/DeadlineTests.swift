@@ -275,7 +275,7 @@ struct DeadlineTests {
         var request = HTTPRequest(.get, URL("http://shop.test/"))
         request.deadline = .seconds(10)
         let proxy = APIProxy.sample(clock: clock)
-        let exchange = Exchange(request, id: nil, cookies: CookieJar(), proxy: proxy, trace: nil)
+        let exchange = Exchange(request, id: nil, session: nil, proxy: proxy, trace: nil)
         clock.advance(by: .seconds(5))
         #expect(try exchange.receive(redirect)?.status == nil)
         #expect(try exchange.nextRequest().deadline == .seconds(5))

@@ -18,7 +18,9 @@ struct ExchangeTests {
         let transport = ScriptedTransport(script)
         let context = APIProxy.sample(transport)
         if let id { context.loads.insert(.sample(id)) }
-        let exchange = { Exchange($0, id: id, cookies: cookies, proxy: context, trace: nil) }
+        let exchange = {
+            Exchange($0, id: id, session: CookieSession(cookies, clock: context.clock), proxy: context, trace: nil)
+        }
         return (exchange, transport, context.loads)
     }
 

@@ -150,6 +150,43 @@ struct SessionTests: SessionScene {
         #expect(proxy.activeRequests.isEmpty)
     }
 
+    @Test func `A request of a relogin waits for no long Retry-After`() async {
+        let transport = ScriptedTransport { request in
+            request.url.path.hasSuffix("login") ? .status(503, headers: ["Retry-After": "3600"]) : .status(401)
+        }
+        let proxy = proxy(transport)
+        account.login = { [proxy] in
+            try await APIRequest<Void>("/login", method: .post, isLoginRequest: true, proxy: proxy).value()
+        }
+        let request = load(proxy)
+        #expect(await screen.ending() == .failure(.http))
+        #expect(account.logins == 1 && account.expiries == 0)
+        #expect(transport.requests.count { $0.url.path.hasSuffix("login") } == 1)
+        #expect(!request.isLoading)
+    }
+
+    @Test func `A late refusal of the old login does not remove the cookie of the new one`() async {
+        let late = Latch()
+        let url = APIService.sample().baseURL
+        let transport = ScriptedTransport { request in
+            if request.headers["Cookie"] == "sid=new" { return .json(goodsJSON([])) }
+            if request.url.path.hasSuffix("late") { try await late.wait() }
+            return .status(401, headers: ["Set-Cookie": "sid=; Max-Age=0; Path=/"])
+        }
+        let proxy = proxy(transport)
+        proxy.cookies.store(setCookie: "sid=old; Path=/", from: url)
+        account.login = { [proxy] in proxy.cookies.store(setCookie: "sid=new; Path=/", from: url) }
+        let requests = [load(proxy, "/late")]
+        await transport.waitForRequests()
+        let early = load(proxy)
+        #expect(await screen.ending() == .success)
+        late.open()
+        #expect(await screen.ending() == .success)
+        #expect(proxy.cookies.cookies.map(\.value) == ["new"])
+        #expect(account.logins == 1 && transport.requests.count == 4)
+        withExtendedLifetime((requests, early)) {}
+    }
+
     @Test func `A load that did not wait for an unreachable login server asks it again`() async {
         let (late, tries) = (Latch(), Counter())
         let transport = ScriptedTransport { request in
