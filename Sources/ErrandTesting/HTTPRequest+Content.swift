@@ -30,9 +30,9 @@ extension HTTPRequest {
     ///   - decoder: Decodes the value; the default reads dates in ISO 8601, as a service writes them.
     /// - Returns: The value.
     /// - Throws: `DecodingError`, as ``json`` does, and for JSON of another shape.
-    public func json<Value: Decodable>(as type: Value.Type, decoder: JSONDecoder = .iso8601) throws -> Value {
+    public func json<Value: Decodable>(as type: Value.Type, decoder: JSONDecoder? = nil) throws -> Value {
         _ = try json
-        return try decoder.decode(type, from: bodyInMemory)
+        return try (decoder ?? .iso8601).decode(type, from: bodyInMemory)
     }
 
     /// The values of each name in a body of the type `application/x-www-form-urlencoded`, decoded; those of one name in their

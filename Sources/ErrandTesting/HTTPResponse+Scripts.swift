@@ -25,9 +25,13 @@ extension HTTPResponse {
         _ value: some Encodable,
         status: Int = 200,
         headers: HTTPHeaders = [:],
-        encoder: JSONEncoder = .iso8601
+        encoder: JSONEncoder? = nil
     ) throws -> HTTPResponse {
-        .json(String(decoding: try encoder.encode(value), as: UTF8.self), status: status, headers: headers)
+        .json(
+            String(decoding: try (encoder ?? .iso8601).encode(value), as: UTF8.self),
+            status: status,
+            headers: headers
+        )
     }
 
     /// Returns a response with a value as JSON in an envelope, the default one unless another is given.
@@ -48,10 +52,10 @@ extension HTTPResponse {
         code: ServerCode? = nil,
         message: String = "ok",
         in envelope: Envelope = Envelope(),
-        encoder: JSONEncoder = .iso8601
+        encoder: JSONEncoder? = nil
     ) throws -> HTTPResponse {
         func json(_ value: some Encodable) throws -> String {
-            String(decoding: try encoder.encode(value), as: UTF8.self)
+            String(decoding: try (encoder ?? .iso8601).encode(value), as: UTF8.self)
         }
         precondition(code == nil || envelope.codeKey != nil || envelope.successKey != nil, "the envelope has no code")
         let success = envelope.successCodes.min { ($0.text.count, $0.text) < ($1.text.count, $1.text) }
@@ -111,7 +115,7 @@ extension HTTPResponse {
 
 extension JSONEncoder {
     /// An encoder that writes dates in ISO 8601, as an ``APIService`` reads them by default.
-    public static var iso8601: JSONEncoder {
+    fileprivate static var iso8601: JSONEncoder {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
         return encoder
@@ -120,7 +124,7 @@ extension JSONEncoder {
 
 extension JSONDecoder {
     /// A decoder that reads dates in ISO 8601, as an ``APIService`` writes them by default.
-    public static var iso8601: JSONDecoder {
+    static var iso8601: JSONDecoder {
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .iso8601
         return decoder

@@ -100,7 +100,7 @@ import Foundation
         expiredSessions += 1
     }
 
-    func params(for request: BaseAPIRequest) -> APIParams? { credentials.map { APIParams($0) } }
+    func params(for request: BaseAPIRequest) -> APIParams? { credentials.map { APIParams(encoding: $0) } }
 }
 
 /// The error of a relogin without credentials.

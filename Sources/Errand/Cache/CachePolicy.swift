@@ -24,7 +24,7 @@ public enum CachePolicy: Sendable, Hashable {
     /// `must-revalidate` or `no-cache`; and as long as `stale-if-error` permits, also for 500, 502, 503 and 504.
     case http
     /// Nothing is read or stored.
-    case none
+    case bypass
     /// As ``http``, but the server is asked in any case whether a stored response is still valid, and no stale one is used.
     case reload
     /// As ``http``, but nothing is sent: without a response to use, the load fails with `http` and status 504.
@@ -76,7 +76,7 @@ extension CachePolicy {
     /// Whether its entries are those of the app's own rules.
     var isRule: Bool {
         switch self {
-        case .http, .none, .reload, .onlyIfCached: false
+        case .http, .bypass, .reload, .onlyIfCached: false
         default: true
         }
     }
@@ -84,7 +84,7 @@ extension CachePolicy {
     /// Whether it may end a load before it has a place in the queue.
     var readsFirst: Bool {
         switch self {
-        case .none, .reload, .fallback: false
+        case .bypass, .reload, .fallback: false
         default: true
         }
     }
@@ -92,7 +92,7 @@ extension CachePolicy {
     /// For a list that is loaded again.
     var reloading: CachePolicy {
         switch self {
-        case .none, .onlyIfCached: self
+        case .bypass, .onlyIfCached: self
         default: isRule ? .fallback : .reload
         }
     }

@@ -22,6 +22,8 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
     fileprivate enum Layer: Sendable {
         case values([String: AnyEncodable])
         case object(any Encodable & Sendable)
+        /// Of a member of an object before.
+        case removal(String)
     }
 
     private var layers: [Layer]
@@ -36,14 +38,14 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
         layers = [.values(values.mapValues(AnyEncodable.init))]
     }
 
-    /// Creates parameters from the members of an object.
-    public init(_ object: some Encodable & Sendable) {
+    /// Creates parameters from the members of an object, for example of a form.
+    public init(encoding object: some Encodable & Sendable) {
         layers = [.object(object)]
     }
 
-    /// The value that was set for a name; it replaces the object's member of this name.
+    /// The value that was set for a name; it replaces the object's member of this name, which is not returned.
     ///
-    /// Setting `nil` removes the value that was set.
+    /// Setting `nil` removes the parameter, also the object's member.
     public subscript(name: String) -> Value {
         get { members[name]?.value }
         set {
@@ -52,7 +54,10 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
                 values[name] = nil
                 layers[index] = .values(values)
             }
-            guard let newValue else { return }
+            guard let newValue else {
+                if !layers.allSatisfy(\.isValues) { layers.append(.removal(name)) }
+                return
+            }
             layers.append(.values([name: AnyEncodable(newValue)]))
         }
     }
@@ -66,8 +71,11 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
 
     private var members: [String: AnyEncodable] {
         layers.reduce(into: [:]) { all, layer in
-            guard case .values(let values) = layer else { return }
-            all.merge(values) { $1 }
+            switch layer {
+            case .values(let values): all.merge(values) { $1 }
+            case .removal(let name): all[name] = nil
+            case .object: break
+            }
         }
     }
 }
@@ -75,10 +83,11 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
 extension APIParams: RedactedDescription {
     /// The names of the parameters, or the type of the object that holds them, without any value.
     public var description: String {
-        let texts = layers.flatMap { layer in
+        let texts: [String] = layers.flatMap { layer -> [String] in
             switch layer {
             case .values(let values): values.keys.sorted().map { Redactor.shared.name($0) }
             case .object(let object): ["\(type(of: object))"]
+            case .removal: []
             }
         }
         return "APIParams(\(texts.joined(separator: ", ")))"
@@ -111,6 +120,10 @@ extension APIParams {
     func tree(with encoder: JSONEncoder) throws(APIError) -> JSONValue {
         var members: [String: JSONValue] = [:]
         for layer in layers {
+            if case .removal(let name) = layer {
+                members[name] = nil
+                continue
+            }
             let tree = try Self.tree(of: layer, with: encoder)
             guard layers.count > 1 else { return tree }
             guard case .object(let more) = tree else {
@@ -125,6 +138,7 @@ extension APIParams {
         switch layer {
         case .values(let values): try encode(values, with: encoder)
         case .object(let object): try encode(AnyEncodable(object), with: encoder)
+        case .removal: try encode([String: AnyEncodable](), with: encoder)
         }
     }
 

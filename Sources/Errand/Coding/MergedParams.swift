@@ -61,7 +61,7 @@ struct MergedParams {
     func json() throws(APIError) -> Data {
         let isWhole = !isAdapted && excluded.isEmpty && included == nil && encoding.nils != .omitted
         if let params, isWhole { return try params.json(with: encoder) }
-        return try APIParams(tree()).json(with: encoder)
+        return try APIParams(encoding: tree()).json(with: encoder)
     }
 
     func tree() throws(APIError) -> JSONValue {

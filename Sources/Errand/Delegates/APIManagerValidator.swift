@@ -1,7 +1,6 @@
 /// Accepts or refuses the parameters and responses of a request.
 ///
-/// Not retained. A method with another signature, such as `throws` instead of `throws(APIError)`, compiles and is never called,
-/// because both methods have defaults.
+/// Not retained. A method with other types compiles and is never called, because both methods have defaults.
 @MainActor public protocol APIManagerValidator: AnyObject {
     /// Returns whether these parameters may be sent.
     ///
@@ -9,8 +8,9 @@
     /// ``BaseAPIRequest/reformParams(_:)`` and before anything is sent; not for a `loadIfNeeded` that ends with the response
     /// that there is. Return false to fail the load with `invalidRequest`. Returns true by default.
     ///
-    /// - Throws: The error with which the load fails; throw it instead of returning false to choose the type and the message.
-    func request(_ request: BaseAPIRequest, accepts params: APIParams?) throws(APIError) -> Bool
+    /// - Throws: The error with which the load fails; throw an ``APIError`` instead of returning false to choose the type and the
+    ///   message. Any other error becomes the underlying error of `invalidRequest`.
+    func request(_ request: BaseAPIRequest, accepts params: APIParams?) throws -> Bool
 
     /// Returns whether this decoded response is valid.
     ///
@@ -22,13 +22,13 @@
     ///   - content: The decoded response, an ``APIManager/Response``.
     ///   - response: The raw response.
     /// - Returns: Whether the load succeeds.
-    /// - Throws: The error with which the load fails; throw it instead of returning false to choose the type and the message. The
-    ///   response is added to the error.
+    /// - Throws: The error with which the load fails; throw an ``APIError`` instead of returning false to choose the type and the
+    ///   message. Any other error becomes the underlying error of `invalidResponse`. The response is added to the error.
     func request(
         _ request: BaseAPIRequest,
         accepts content: any Sendable,
         in response: APIResponse
-    ) throws(APIError) -> Bool
+    ) throws -> Bool
 }
 
 extension APIManagerValidator {

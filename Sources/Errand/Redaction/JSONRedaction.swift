@@ -86,7 +86,7 @@ struct JSONRedaction {
         // A name with an escape sequence is not compared: it is neither usual nor harmless.
         append(quoted: isEscaped ? Redactor.hidden(name.utf8) : redactor.name(name))
         scanner.skipBlanks()
-        let isHarmless = !isEscaped && redactor.memberNames.contains(name)
+        let isHarmless = !isEscaped && redactor.shownMemberNames.contains(name)
         open[open.count - 1].rule = isHarmless ? .all : Self.codeNames.contains(name) ? .shortIntegers : .none
         return copy(UInt8(ascii: ":"))
     }

@@ -7,9 +7,9 @@ public import Foundation
 /// values when the app starts:
 ///
 /// ```swift
-/// Redactor.shared.headerNames = ["X-Request-ID"]
-/// Redactor.shared.queryNames = ["page", "per_page"]
-/// Redactor.shared.memberNames = ["category", "page"]
+/// Redactor.shared.shownHeaderNames = ["X-Request-ID"]
+/// Redactor.shared.shownQueryNames = ["page", "per_page"]
+/// Redactor.shared.shownMemberNames = ["category", "page"]
 /// ```
 ///
 /// Without names of the app, these are shown: the HTTP headers that contain no credentials, no validators and no free text; the
@@ -20,15 +20,15 @@ public import Foundation
 /// Names can be secrets as well, such as members whose names are e-mail addresses; see ``name(_:)`` for the names that are shown.
 public struct Redactor: Sendable {
     /// The names of further headers whose values are harmless; case does not matter.
-    public var headerNames: Set<String> = [] {
-        didSet { addedHeaders = Set(headerNames.map { $0.lowercased() }) }
+    public var shownHeaderNames: Set<String> = [] {
+        didSet { addedHeaders = Set(shownHeaderNames.map { $0.lowercased() }) }
     }
     /// The names of query and form items whose values are harmless, `multipart/form-data` included; decoded, case matters.
-    public var queryNames: Set<String> = []
+    public var shownQueryNames: Set<String> = []
     /// The names of JSON members whose scalars, and arrays of scalars, are harmless; case matters.
     ///
     /// Members of an object are shown only if their own names are harmless.
-    public var memberNames: Set<String> = []
+    public var shownMemberNames: Set<String> = []
 
     private var addedHeaders: Set<String> = []
 
@@ -78,23 +78,23 @@ extension Redactor {
     /// - Parameters:
     ///   - name: The name, decoded.
     ///   - value: The value, decoded or not.
-    /// - Returns: The value if the name is one of ``queryNames``, else the placeholder.
+    /// - Returns: The value if the name is one of ``shownQueryNames``, else the placeholder.
     public func value(ofItem name: String, _ value: String) -> String {
-        queryNames.contains(name) && value.isPrintable ? value : Self.hidden(value.utf8)
+        shownQueryNames.contains(name) && value.isPrintable ? value : Self.hidden(value.utf8)
     }
 
     /// Returns the printable form of the name of a query item, a form item, a cookie or a JSON member.
     ///
-    /// A name is shown if it is one of ``queryNames`` or ``memberNames``, or looks like a name in a program: at most 40 ASCII
+    /// A name is shown if it is one of ``shownQueryNames`` or ``shownMemberNames``, or looks like a name in a program: at most 40 ASCII
     /// letters, digits, `_`, `-`, `.`, `[` and `]`, beginning with a letter or `_`, with at most 3 digits, in words of at most 20
     /// characters without the many capitals of a random token. Others, such as e-mail addresses and telephone numbers, are shown as
     /// `<redacted n bytes>`. A secret that is a word cannot be distinguished from a name.
     public func name(_ name: String) -> String {
-        let isShown = NameShape.isName(name) || queryNames.contains(name) || memberNames.contains(name)
+        let isShown = NameShape.isName(name) || shownQueryNames.contains(name) || shownMemberNames.contains(name)
         return isShown && name.isPrintable ? name : Self.hidden(name.utf8)
     }
 
-    /// Shows a name that looks like one, or is one of ``headerNames``.
+    /// Shows a name that looks like one, or is one of ``shownHeaderNames``.
     package func name(ofHeader name: String) -> String {
         let isShown = NameShape.isName(name) || addedHeaders.contains(name.lowercased())
         return isShown && name.isPrintable ? name : Self.hidden(name.utf8)
@@ -127,7 +127,7 @@ extension Redactor {
     /// forms.
     ///
     /// - Parameter text: The items, encoded, with `&` between them.
-    /// - Returns: The items in their order; one without `=` has no name, unless it is one of ``queryNames``.
+    /// - Returns: The items in their order; one without `=` has no name, unless it is one of ``shownQueryNames``.
     public func items(of text: String) -> [(name: String, value: String)] {
         URLRedaction(redactor: self).items(of: text).map { ($0.name, $0.value ?? "") }
     }

@@ -29,7 +29,7 @@ struct URLRedaction {
             let name = PercentEncoding.decodedFormText(rawName.utf8)
             guard rawName.endIndex < item.endIndex else {
                 // An item without a name may be a secret as a whole.
-                return (redactor.queryNames.contains(name) ? redactor.name(name) : Redactor.hidden(item.utf8), nil)
+                return (redactor.shownQueryNames.contains(name) ? redactor.name(name) : Redactor.hidden(item.utf8), nil)
             }
             return (redactor.name(name), redactor.value(ofItem: name, String(item[rawName.endIndex...].dropFirst())))
         }

@@ -34,11 +34,11 @@ extension APIManager {
     public func reformData(_ response: Response) -> Response { response }
 
     /// The newest decoded response; a failed load does not change it.
-    public var response: Response? { content as? Response }
+    public var response: Response? { content.flatMap { $0 as? Response } }
 
     /// The stored response that the newest load with ``CachePolicy/first`` has shown; `nil` if nothing was stored for it, and
     /// after ``BaseAPIRequest/reset()``.
-    public var cachedResponse: Response? { cachedContent as? Response }
+    public var cachedResponse: Response? { cachedContent.flatMap { $0 as? Response } }
 
     /// Ends a load at once with the ``response`` that the request has, if it is young enough and was loaded with the same
     /// parameters, path, service and login; otherwise loads.
@@ -61,7 +61,8 @@ extension APIManager {
     /// Calls the param source, the hooks, the interceptor and the validator, then returns. The load always ends after this call
     /// has returned, even if one of them refuses it. If ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load is running,
     /// no load begins, and the parameters and the indicator are ignored. On a ``PageAPIRequest``, this loads the first page;
-    /// `.ignoreNew` then applies only to a load of the first page, and a load of any other page is cancelled.
+    /// `.ignoreNew` then applies only to a load of the first page, and a load of any other page is cancelled, or, with
+    /// `.concurrent`, ends without its page being added.
     ///
     /// - Parameters:
     ///   - params: The parameters, which ``BaseAPIRequest/reformParams(_:)`` may change; those of the param source by default.

@@ -9,9 +9,14 @@ public import Observation
 
     /// The response.
     ///
-    /// - Throws: The request's error; `cancelled` if the request has not ended.
+    /// - Throws: The request's error; `invalidRequest` if the request has not ended.
     public var value: Response {
-        get throws(APIError) { try (result ?? .failure(APIError(.cancelled))).get() }
+        get throws(APIError) {
+            guard let result else {
+                throw APIError(.invalidRequest, reason: "the request of this outcome has not ended")
+            }
+            return try result.get()
+        }
     }
 
     /// Cancels this request, now or when it begins; does nothing when it has ended.

@@ -76,7 +76,7 @@ public struct APIRequestOptions: Sendable {
     /// When a stored response is used, if the proxy has an ``APIProxy/cache``; ``CachePolicy/http`` by default.
     ///
     /// Streams, resumable downloads, requests that sign in, and plain calls use none. Such a load, or one without a cache, whose
-    /// policy needs stored responses (any but `http`, `none` and `reload`) fails with `invalidRequest`.
+    /// policy needs stored responses (any but `http`, `bypass` and `reload`) fails with `invalidRequest`.
     ///
     /// A ``PageAPIRequest`` whose list is reloaded, with ``APIManager/reload(params:indicator:message:)`` or
     /// ``APIManager/refreshAll()``, and its following pages come from the network; each page is stored by itself. If the list has no

@@ -55,7 +55,7 @@ public import Observation
     ///
     /// With ``RestartPolicy/concurrent``, an older load may end last; ``rawResponse`` and ``error`` remain those of the newest
     /// load.
-    public internal(set) var newestEnding: RequestID?
+    public internal(set) var newestEndedID: RequestID?
     /// Whether the newest ended load succeeded, cancelled loads not included; false until a load has succeeded or failed.
     public internal(set) var isSuccess = false
     /// Why the newest ended load failed; `nil` after a success.
@@ -209,7 +209,7 @@ extension BaseAPIRequest {
     public func reset() {
         cancelAllRequests()
         (rawResponse, error, progress, content, cachedContent) = (nil, nil, nil, nil, nil)
-        (newestEnding, isSuccess) = (nil, false)
+        (newestEndedID, isSuccess) = (nil, false)
         history.removeInput()
         pager?.removeAllPages()
         didReset()
@@ -288,7 +288,7 @@ extension BaseAPIRequest {
     private func waitForChange() async {
         let (changes, continuation) = AsyncStream<Never>.makeStream()
         withObservationTracking {
-            _ = (isLoading, newestEnding)
+            _ = (isLoading, newestEndedID)
         } onChange: {
             continuation.finish()
         }

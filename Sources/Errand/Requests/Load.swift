@@ -210,9 +210,10 @@ extension APIManager {
         notifiesDelegateOfProgress = options.reportsProgress
         let (prepared, cookies) = try manager.prepare(service, with: options, as: role)
         guard proxy.loads.contains(id) else { return nil }
-        guard try manager.validator?.request(manager, accepts: draft.params) != false else {
-            throw APIError(.invalidRequest, reason: "the validator refused the parameters")
+        let isAccepted = try APIError.mapped(to: .invalidRequest) {
+            try manager.validator?.request(manager, accepts: draft.params) != false
         }
+        guard isAccepted else { throw APIError(.invalidRequest, reason: "the validator refused the parameters") }
         let stream = try manager.makeStream(of: id, draft.method, for: prepared)
         guard stream == nil || draft.destination == .memory else {
             throw APIError(.invalidRequest, reason: "the elements of a stream are not stored in a file")
@@ -282,7 +283,7 @@ extension APIManager {
         guard let manager, proxy.loads.contains(id), manager.history.recordLookup(id) else { return }
         guard case let (value, response)? = stored, let value = value as? Manager.Response,
             // What the validator refuses is not shown.
-            (try? manager.validator?.request(manager, accepts: value, in: response)) != false
+            (try? manager.validator?.request(manager, accepts: value, in: response) != false) == true
         else {
             // Of an older load, perhaps with other parameters.
             if manager.cachedContent != nil { manager.cachedContent = nil }
@@ -395,9 +396,10 @@ extension APIManager {
         }
         let loaded = try result.get()
         do throws(APIError) {
-            if try manager.validator?.request(manager, accepts: loaded.value, in: loaded.response) == false {
-                throw APIError(.invalidResponse)
+            let isAccepted = try APIError.mapped(to: .invalidResponse) {
+                try manager.validator?.request(manager, accepts: loaded.value, in: loaded.response) != false
             }
+            guard isAccepted else { throw APIError(.invalidResponse) }
         } catch {
             loaded.response.forget?()
             throw error.withResponse(ifMissing: loaded.response)
@@ -490,7 +492,7 @@ extension APIManager {
         if presentsErrors, case .failure(let error) = ending { manager.present(error, to: receiver) }
         if case .delegate = receiver {
             // An indicator or an observer may have reset the request.
-            if manager.newestEnding != id { manager.newestEnding = id }
+            if manager.newestEndedID != id { manager.newestEndedID = id }
             switch ending {
             case .success: manager.delegate?.managerCallAPIDidSucceed(manager)
             case .failure(let error): manager.delegate?.managerCallAPIDidFail(manager, with: error)
@@ -511,7 +513,7 @@ extension BaseAPIRequest {
         response: APIResponse?,
         isFormer: Bool
     ) -> (() -> Void)? {
-        newestEnding = id
+        newestEndedID = id
         // A cancellation replaces nothing else.
         if result.error?.type != .cancelled {
             if history.recordEnding(id, result.error) {
@@ -530,5 +532,19 @@ extension BaseAPIRequest {
         let notifyObserver = pager.loadDidEnd(id, with: result, response: response)
         if notifyObserver == nil, result.error == nil, history.newestSuccess == id { history.removeContent() }
         return notifyObserver
+    }
+}
+
+extension APIError {
+    /// Calls code of the app, whose errors of other types become the cause of one of `type`.
+    @MainActor fileprivate static func mapped<Value>(
+        to type: APIErrorType,
+        _ body: () throws -> Value
+    ) throws(APIError) -> Value {
+        do {
+            return try body()
+        } catch {
+            throw error as? APIError ?? APIError(type, underlying: error)
+        }
     }
 }

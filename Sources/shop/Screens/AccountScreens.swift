@@ -13,7 +13,7 @@ final class SignInScreen: Screen, APIManagerParamSource, APIManagerCallbackDeleg
 
     func submit() { login.loadData(indicator: self, message: "Signing in…") }
 
-    func params(for request: BaseAPIRequest) -> APIParams? { APIParams(credentials) }
+    func params(for request: BaseAPIRequest) -> APIParams? { APIParams(encoding: credentials) }
 
     func managerCallAPIDidSucceed(_ request: BaseAPIRequest) {
         guard let response = login.response else { return }

@@ -76,7 +76,7 @@ struct SecretTests {
     @Test("The app's harmless names are shown")
     func harmless() throws {
         var redactor = Redactor()
-        redactor.headerNames = ["X-Anything"]
+        redactor.shownHeaderNames = ["X-Anything"]
         let session = Session()
         let headers: HTTPHeaders = ["X-Anything": "shown", "X-Other": "hidden"]
         session.respond(HTTPRequest(.get, .shop("/"), headers: headers), HTTPResponse(status: 200))

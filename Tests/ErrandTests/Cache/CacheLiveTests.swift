@@ -200,7 +200,7 @@ struct CacheLiveTests {
         let blocker: APIRequest<String> = {
             let adapted = exchange(&scene.service, with: usual)
             defer { scene.service = adapted }
-            return scene.request(.none, "/slow")
+            return scene.request(.bypass, "/slow")
         }()
         let slow = Task { await scene.outcome(of: blocker) }
         #expect(await scene.server.waitForTotalRequests(3))
@@ -367,7 +367,7 @@ struct CacheLiveTests {
         let scene = try Scene(limits: QueueLimits(perHost: 1)) { request, number in
             request.path == "/slow" ? Scene.version(number).behind(gate) : Scene.version(number)
         }
-        let slow = Task { await scene.load(.none, "/slow") }
+        let slow = Task { await scene.load(.bypass, "/slow") }
         #expect(await scene.server.waitForTotalRequests(1))
         let waiting = Task { await scene.load() }
         await suspend(while: scene.proxy.queuedCount < 1)
@@ -413,7 +413,7 @@ struct CacheLiveTests {
         #expect(steps() == ["began", "missed stale", "started", "made", "responded 304", "cached", "success"])
         #expect(await scene.load(.reload) == "v1 validated")
         #expect(steps().suffix(3) == ["responded 304", "cached", "success"])
-        #expect(await scene.load(.none) == "v4 network")
+        #expect(await scene.load(.bypass) == "v4 network")
         #expect(steps() == ["began", "started", "made", "responded 200", "success"])
         #expect(await scene.load(.first) == "v5 network")
         #expect(await scene.load(.first) == "v6 network")
@@ -696,7 +696,7 @@ struct CacheLiveTests {
         #expect(await failing(.elseLoad) == "v2 cache")
         #expect(await failing(.fallback) == "v2 cache")
         #expect(await failing(.first) == "noNetwork")
-        #expect(await failing(.none) == "noNetwork")
+        #expect(await failing(.bypass) == "noNetwork")
         #expect(await failing(.reload) == "noNetwork")
         #expect(await failing(.elseLoad, "/others") == "noNetwork")
         #expect(await failing(.fallback, "/others") == "noNetwork")
@@ -733,7 +733,7 @@ struct CacheLiveTests {
         #expect(await isStored())
         _ = await scene.load(.http, method: .options)
         #expect(await isStored())
-        _ = await scene.load(.none, method: .post, headers: ["X-Case": "location"])
+        _ = await scene.load(.bypass, method: .post, headers: ["X-Case": "location"])
         #expect(await !isStored())
         #expect(await !isStored("/a"))
         #expect(await isStored("/b"), "it is of another origin")
@@ -872,7 +872,7 @@ struct CacheLiveTests {
                 #expect(request.error?.reason?.contains("cachePolicy") == true)
             }
             #expect(server.totalRequests == (isLogin ? 3 : 0))
-            for policy in [CachePolicy.http, .none, .reload] {
+            for policy in [CachePolicy.http, .bypass, .reload] {
                 let request = APIRequest<String>(
                     "/goods",
                     isLoginRequest: isLogin,
@@ -891,7 +891,7 @@ struct CacheLiveTests {
     /// A request that has loaded once, without a cache policy.
     private func loaded(in scene: Scene, _ screen: CacheScreen, _ params: APIParams? = nil) async -> APIRequest<String>
     {
-        let request = scene.request(.none, delegate: screen)
+        let request = scene.request(.bypass, delegate: screen)
         request.loadData(params: .given(params))
         #expect(await screen.ending() == .success)
         return request
@@ -946,7 +946,7 @@ struct CacheLiveTests {
         #expect(await screen.ending() == .success)
         #expect(scene.sent == 4)
         #expect(request.response == "v4")
-        let other = scene.request(.none, delegate: screen)
+        let other = scene.request(.bypass, delegate: screen)
         other.loadIfNeeded(maxAge: .seconds(60))
         #expect(await screen.ending() == .success)
         #expect(scene.sent == 5)
@@ -974,7 +974,7 @@ struct CacheLiveTests {
     @Test func `A load that runs is the one that is needed`() async throws {
         let gate = Gate()
         let (scene, screen) = (try Scene { Scene.version($1).behind(gate) }, CacheScreen())
-        let request = scene.request(.none, delegate: screen)
+        let request = scene.request(.bypass, delegate: screen)
         let running = request.loadData()
         #expect(request.loadIfNeeded(maxAge: .seconds(60)) == running)
         #expect(request.loadIfNeeded(maxAge: .seconds(60), params: ["a": 1]) == running)
@@ -992,7 +992,7 @@ struct CacheLiveTests {
     @Test func `The delegate has the ending of the load that is needed, whoever has begun it`() async throws {
         let gate = Gate()
         let (scene, screen) = (try Scene { Scene.version($1).behind(gate) }, CacheScreen())
-        let request = scene.request(.none, delegate: screen)
+        let request = scene.request(.bypass, delegate: screen)
         let caller = Task { await scene.outcome(of: request) }
         await suspend(while: !request.isLoading)
         request.loadIfNeeded(maxAge: .seconds(60))
@@ -1084,7 +1084,7 @@ struct CacheCancellationTests {
         var request: APIRequest<String>? = scene.request(policy, path, delegate: screen)
         var slow: Task<String, Never>?
         if point == .queued {
-            let blocker = scene.request(.none, "/slow")
+            let blocker = scene.request(.bypass, "/slow")
             slow = Task { await scene.outcome(of: blocker) }
             #expect(await scene.server.waitForTotalRequests(2))
         }

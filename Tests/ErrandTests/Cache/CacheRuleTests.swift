@@ -256,9 +256,9 @@ struct CacheRuleTests {
 
     @Test func `Nothing is read or stored by none`() async throws {
         let scene = try Scene()
-        #expect(await scene.load(.none) == "v1 network")
+        #expect(await scene.load(.bypass) == "v1 network")
         #expect(await scene.load() == "v2 network")
-        #expect(await scene.load(.none) == "v3 network")
+        #expect(await scene.load(.bypass) == "v3 network")
         #expect(await scene.load() == "v2 cache")
     }
 

@@ -18,24 +18,30 @@ struct APIParamsTests {
 
     @Test func `A literal and an object are JSON objects with sorted names`() throws {
         #expect(try json(["b": 1, "a": "x"]) == #"{"a":"x","b":1}"#)
-        #expect(try json(APIParams(Filter())) == #"{"category":7,"name":"tea"}"#)
+        #expect(try json(APIParams(encoding: Filter())) == #"{"category":7,"name":"tea"}"#)
         #expect(try json([:]) == "{}")
     }
 
     @Test func `Of a name that is given twice the later value counts`() throws {
         #expect(try json(["a": 1, "a": 2]) == #"{"a":2}"#)
         #expect(try json(APIParams(["a": 1]).merging(["a": 3])) == #"{"a":3}"#)
-        #expect(try json(APIParams(Filter()).merging(["name": "milk"])) == #"{"category":7,"name":"milk"}"#)
+        #expect(try json(APIParams(encoding: Filter()).merging(["name": "milk"])) == #"{"category":7,"name":"milk"}"#)
     }
 
-    @Test func `A value set by name wins, and can be taken back`() throws {
-        var params = APIParams(Filter())
+    @Test func `A value set by name wins, and nil removes a parameter, also an object's`() throws {
+        var params = APIParams(encoding: Filter())
         params["page"] = 2
         params["category"] = 8
         #expect(params["page"] as? Int == 2)
         #expect(try json(params) == #"{"category":8,"name":"tea","page":2}"#)
         params["category"] = nil
-        #expect(try json(params) == #"{"category":7,"name":"tea","page":2}"#)
+        #expect(try json(params) == #"{"name":"tea","page":2}"#)
+        params["category"] = 9
+        #expect(try json(params) == #"{"category":9,"name":"tea","page":2}"#)
+        (params["page"], params["category"], params["name"]) = (nil, nil, nil)
+        #expect(try json(params) == "{}")
+        let names: [String: String] = ["a": "b"]
+        #expect(APIParams(names)["a"] as? String == "b")
     }
 
     @Test func `A nil is null in a body`() throws {
@@ -63,7 +69,7 @@ struct APIParamsTests {
         let request = NothingRequest(proxy: APIProxy(fake: network, service: service))
         request.method = method
         let draft = Draft(goodsID: 7, deliveryDate: Date(timeIntervalSince1970: 86_400))
-        try await request.value(params: .given(APIParams(draft).merging(["shopName": "a"])))
+        try await request.value(params: .given(APIParams(encoding: draft).merging(["shopName": "a"])))
         try await request.value(params: ["myDraft": draft])
         if method == .post {
             let merged: JSONValue = ["delivery_date": 86_400, "goods_id": 7, "shopName": "a"]

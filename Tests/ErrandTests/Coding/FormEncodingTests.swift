@@ -84,7 +84,7 @@ struct FormEncodingTests {
     }
 
     @Test func `Parameters without names are a body, never a query`() throws {
-        let params = APIParams([1, 2, 3])
+        let params = APIParams(encoding: [1, 2, 3])
         #expect(String(decoding: try params.json(with: APIService.sample().encoder), as: UTF8.self) == "[1,2,3]")
         #expect(throws: APIError.self) { try FormEncoding.pairs(of: params.tree(with: APIService.sample().encoder)) }
     }

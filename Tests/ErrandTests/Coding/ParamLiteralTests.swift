@@ -31,12 +31,12 @@ struct ParamLiteralTests {
         let since = Date(timeIntervalSince1970: 0)
         let date = #"{"f":{"since":"1970-01-01T00:00:00Z"}}"#
         #expect(try json(["f": ["since": since] as APIParams]) == date)
-        #expect(try json(["f": APIParams(Filter())]) == date)
+        #expect(try json(["f": APIParams(encoding: Filter())]) == date)
         #expect(try json(["f": (["since": 1] as APIParams).merging(["since": since])]) == date)
     }
 
     @Test func `An object that was merged with others cannot be in others`() {
-        let merged = APIParams(["a": 1] as [String: Int]).merging(["b": 2])
+        let merged = APIParams(encoding: ["a": 1]).merging(["b": 2])
         let error = #expect(throws: APIError.self) { try json(["f": merged]) }
         #expect(error?.type == .invalidRequest)
     }
@@ -65,7 +65,7 @@ struct ParamLiteralTests {
         let text = #"{"n":null,"b":true,"i":-1,"d":0.5,"e":2.0,"s":"a tea","a":[1,"x",{},[]]}"#
         #expect(value == (try JSONValue(json: Data(text.utf8))))
         #expect(["a": 1, "a": 2] as JSONValue == ["a": 2])
-        let params = APIParams(["f": ["a": 1, "b": "x", "c": nil]] as JSONValue)
+        let params = APIParams(encoding: ["f": ["a": 1, "b": "x", "c": nil]] as JSONValue)
         #expect(try json(params) == #"{"f":{"a":1,"b":"x","c":null}}"#)
     }
 

@@ -87,7 +87,7 @@ struct ParamPlacementTests {
 
     @Test func `Parameters without names are not divided`() {
         let error = #expect(throws: APIError.self) {
-            try sent(.post, .json.placing(.split(query: ["page"])), APIParams([1, 2]))
+            try sent(.post, .json.placing(.split(query: ["page"])), APIParams(encoding: [1, 2]))
         }
         #expect(error?.type == .invalidRequest)
     }

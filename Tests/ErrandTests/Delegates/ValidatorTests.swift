@@ -10,10 +10,10 @@ import Testing
 struct ValidatorTests {
     /// Refuses with errors.
     private final class Critic: APIManagerValidator {
-        var paramsError: APIError?
-        var responseError: APIError?
+        var paramsError: (any Error)?
+        var responseError: (any Error)?
 
-        func request(_ request: BaseAPIRequest, accepts params: APIParams?) throws(APIError) -> Bool {
+        func request(_ request: BaseAPIRequest, accepts params: APIParams?) throws -> Bool {
             if let paramsError { throw paramsError }
             return true
         }
@@ -22,7 +22,7 @@ struct ValidatorTests {
             _ request: BaseAPIRequest,
             accepts content: any Sendable,
             in response: APIResponse
-        ) throws(APIError) -> Bool {
+        ) throws -> Bool {
             if let responseError { throw responseError }
             return true
         }
@@ -51,6 +51,17 @@ struct ValidatorTests {
         #expect(await request.outcome() == .invalidRequest)
         #expect(request.error?.message == "for the request")
         #expect(transport.requests.isEmpty)
+    }
+
+    @Test func `An error of another type is the cause of a refusal`() async {
+        struct Refused: Error {}
+        let request = request()
+        critic.paramsError = Refused()
+        #expect(await request.outcome() == .invalidRequest)
+        #expect(request.error?.underlying is Refused)
+        (critic.paramsError, critic.responseError) = (nil, Refused())
+        #expect(await request.outcome() == .invalidResponse)
+        #expect(request.error?.underlying is Refused && request.error?.response?.status == 200)
     }
 
     @Test func `An error about the response is that of the load, and has the response`() async {

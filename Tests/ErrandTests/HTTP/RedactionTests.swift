@@ -93,7 +93,7 @@ struct RedactionTests {
     @Test(arguments: ["?", "#", ";", "?page=1&"], ["\u{301}", "\u{FE0F}", "\u{20DD}"])
     func `A delimiter with a combining mark is a delimiter`(_ delimiter: String, _ mark: String) {
         var redactor = Redactor()
-        redactor.queryNames = ["page"]
+        redactor.shownQueryNames = ["page"]
         for start in ["/cb", "https://me:s3cret@a.test/cb", "?a=1&b"] {
             let shown = redactor.url("\(start)\(delimiter)\(mark)code=s3cret")
             #expect(!shown.contains("s3cret"), "\(shown)")
@@ -168,7 +168,7 @@ struct RedactionTests {
         let shown = isShown ? name : "<redacted \(name.utf8.count) bytes>"
         #expect("\(HTTPField(name, "s3cret"))" == "\(shown): <redacted 6 bytes>")
         var redactor = Redactor()
-        redactor.headerNames = [name]
+        redactor.shownHeaderNames = [name]
         #expect(redactor.name(ofHeader: name.uppercased()) == (name.contains("\u{1B}") ? shown : name.uppercased()))
     }
 

@@ -9,9 +9,9 @@ struct RedactorTests {
     private static let boundary = "multipart/form-data; boundary=xyz"
     private let redactor = {
         var redactor = Redactor()
-        redactor.headerNames = ["X-Request-ID"]
-        redactor.queryNames = ["page"]
-        redactor.memberNames = ["category", "tags"]
+        redactor.shownHeaderNames = ["X-Request-ID"]
+        redactor.shownQueryNames = ["page"]
+        redactor.shownMemberNames = ["category", "tags"]
         return redactor
     }()
 

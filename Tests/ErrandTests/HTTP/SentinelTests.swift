@@ -48,8 +48,8 @@ struct SentinelTests {
 
     @Test(.fault(85)) func `Names, kinds and sizes are shown`() {
         #expect("\(["password": "s3cret", "a": 1] as APIParams)" == "APIParams(a, password)")
-        #expect("\(APIParams(Login()))" == "APIParams(Login)")
-        #expect("\(APIParams(["s3cret": "s3cret"] as [String: String]))" == "APIParams(Dictionary<String, String>)")
+        #expect("\(APIParams(encoding: Login()))" == "APIParams(Login)")
+        #expect("\(APIParams(encoding: ["s3cret": "s3cret"]))" == "APIParams(Dictionary<String, String>)")
         #expect("\(JSONValue.object(["s3cret": .string("s3cret")]))" == "object of 1 members")
         #expect(
             "\(HTTPBody([.data(Self.bytes), .file(URL("file:///tmp/x"))]))"
@@ -124,6 +124,7 @@ struct SentinelTests {
                 environment: APIEnvironment("staging", baseURL: Self.url, headers: Self.headers),
                 clock: SystemClock(),
                 startedAt: .zero,
+                begunAt: (Date(timeIntervalSince1970: 0), .zero),
                 request: HTTPRequest(.post, Self.url, headers: Self.headers, body: .data(Self.bytes))
             )
         ]
@@ -255,8 +256,8 @@ struct SentinelTests {
         return [
             "RequestParams": [RequestParams.given(["token": Self.secret])],
             "APIParams": [
-                ["password": Self.secret] as APIParams, APIParams(Login()),
-                APIParams(Login()).merging(["a": Self.secret]),
+                ["password": Self.secret] as APIParams, APIParams(encoding: Login()),
+                APIParams(encoding: Login()).merging(["a": Self.secret]),
             ],
             "MultipartForm": [form],
             "RequestSerializer": [

@@ -162,8 +162,8 @@ struct APILogTests {
 
     @Test func `Queries, headers and bodies are shown when asked for, redacted`() {
         var redactor = Redactor()
-        redactor.queryNames = ["page"]
-        redactor.memberNames = ["category"]
+        redactor.shownQueryNames = ["page"]
+        redactor.shownMemberNames = ["category"]
         var request = HTTPRequest(.post, Self.url, headers: ["X-Key": "s3cret", "Content-Type": "application/json"])
         request.body = .data(Data(#"{"category":7,"pin":"s3cret"}"#.utf8))
         let log = log(.exchanges, showing: [.queries, .headers, .bodies])
@@ -200,7 +200,7 @@ struct APILogTests {
     func `Control characters cannot forge a line or control a terminal`(_ text: String) {
         let error = APIError(.transport, reason: text)
         var redactor = Redactor()
-        (redactor.headerNames, redactor.memberNames) = (["X-A"], ["a"])
+        (redactor.shownHeaderNames, redactor.shownMemberNames) = (["X-A"], ["a"])
         let log = log(.everything, showing: [.queries, .headers, .bodies])
         let body = (try? JSONEncoder().encode(["a": text])) ?? Data()
         let headers: HTTPHeaders = ["X-A": text, "Content-Type": "application/json", text: "x"]

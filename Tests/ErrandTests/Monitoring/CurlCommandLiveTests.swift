@@ -135,7 +135,7 @@ struct CurlCommandLiveTests {
             "$(touch \(mark.path))", "`touch \(mark.path)`", "'; touch \(mark.path); '", "\n touch \(mark.path)\n",
         ]
         var redactor = Redactor()
-        (redactor.headerNames, redactor.queryNames, redactor.memberNames) = (["X-Text"], ["v"], ["v"])
+        (redactor.shownHeaderNames, redactor.shownQueryNames, redactor.shownMemberNames) = (["X-Text"], ["v"], ["v"])
         let requests = try (texts + attacks).map { text in
             let url = server.url("/?\(FormEncoding.serialize([(name: "v", value: text), (name: text, value: "1")]))")
             let isValue = !text.utf8.contains(where: \.isControlExceptTab)

@@ -16,7 +16,7 @@ struct CurlCommandTests {
         let body = HTTPBody.data(Data(#"{"pin": "s3c'ret"}"#.utf8))
         let request = HTTPRequest(.post, Self.url, headers: headers, body: body)
         var redactor = Redactor()
-        redactor.queryNames = ["page"]
+        redactor.shownQueryNames = ["page"]
         let accepted = try accepted()
         let shown = [
             "curl -q --globoff --path-as-is\(accepted.isEmpty ? "" : " --compressed") --request 'POST' "

@@ -90,7 +90,9 @@ struct PlantedSecretsTests {
 
     @Test func `A redactor with names of the app shows the values of these names alone`() throws {
         var redactor = Redactor()
-        (redactor.queryNames, redactor.memberNames, redactor.headerNames) = (["size"], ["id"], ["X-Request-ID"])
+        (redactor.shownQueryNames, redactor.shownMemberNames, redactor.shownHeaderNames) = (
+            ["size"], ["id"], ["X-Request-ID"]
+        )
         let request = HTTPRequest(
             .post,
             URL("https://shop.test/goods?size=shown-1&page=hidden-1"),

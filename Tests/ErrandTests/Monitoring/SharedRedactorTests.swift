@@ -30,9 +30,9 @@ struct SharedRedactorTests {
                 ]
             }
             for text in try texts() { #expect(!text.contains("page=2") && !text.contains("two"), "\(text)") }
-            Redactor.shared.queryNames = ["page"]
-            Redactor.shared.headerNames = ["X-Page"]
-            Redactor.shared.memberNames = ["total"]
+            Redactor.shared.shownQueryNames = ["page"]
+            Redactor.shared.shownHeaderNames = ["X-Page"]
+            Redactor.shared.shownMemberNames = ["total"]
             let shown = try texts()
             for text in shown { #expect(text.contains("page=2") && !text.contains("s3cret"), "\(text)") }
             for text in shown.prefix(3) { #expect(text.contains("X-Page: two"), "\(text)") }

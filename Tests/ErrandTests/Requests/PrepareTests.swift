@@ -50,9 +50,9 @@ struct PrepareTests {
         let request = GoodsRequest(delegate: screen, paramSource: screen, proxy: proxy)
         request.loadData(params: ["q": "first"])
         #expect(await screen.ending() == .success)
-        let (events, ending) = (recorder.steps().count, request.newestEnding)
+        let (events, ending) = (recorder.steps().count, request.newestEndedID)
         _ = try await request.prepare(params: ["q": "second"])
-        #expect(recorder.steps().count == events && request.newestEnding == ending && screen.events.count == 1)
+        #expect(recorder.steps().count == events && request.newestEndedID == ending && screen.events.count == 1)
         #expect(!request.isLoading && proxy.activeRequests.isEmpty)
         let again = Screen()
         request.delegate = again

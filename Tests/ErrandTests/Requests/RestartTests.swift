@@ -38,33 +38,33 @@ struct RestartTests {
         let gates = [Latch(), Latch()]
         let request = GoodsRequest(delegate: screen, proxy: proxy(gates))
         request.customRestartPolicy = .concurrent
-        #expect(request.newestEnding == nil && !request.isSuccess)
+        #expect(request.newestEndedID == nil && !request.isSuccess)
         var endings = request.proxy.endings.makeAsyncIterator()
         let (first, second) = (request.loadData(), request.loadData())
         gates[1].open()
         #expect(await screen.ending() == .success)
-        let newest = try #require(request.newestEnding)
+        let newest = try #require(request.newestEndedID)
         #expect(request.rawResponse?.requestID == newest && request.isSuccess)
         #expect(try await endings.next()?.response?.requestID == newest)
         request.cancelAllRequests()
         #expect(await screen.ending() == .cancelled)
-        #expect(Set([first, second]) == [newest, try #require(request.newestEnding)])
+        #expect(Set([first, second]) == [newest, try #require(request.newestEndedID)])
         #expect(try await endings.next()?.response == nil)
         #expect(request.isSuccess, "a cancellation replaces nothing")
         let failing = GoodsRequest(delegate: screen, proxy: APIProxy(fake: ScriptedTransport { _ in .status(404) }))
         let third = failing.loadData()
         #expect(await screen.ending() == .failure(.http))
         #expect(failing.error?.requestID == third && failing.error?.response?.requestID == third)
-        #expect(failing.newestEnding == third && !failing.isSuccess)
+        #expect(failing.newestEndedID == third && !failing.isSuccess)
         failing.reset()
-        #expect(failing.newestEnding == nil)
+        #expect(failing.newestEndedID == nil)
     }
 
     @Test func `In the delegate the newest ending is its load, also if the indicator has reset the request`() async {
         let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: ScriptedTransport { _ in .status(404) }))
         let indicator = ResettingIndicator(request)
         var newest: RequestID?
-        screen.onEvent = { _, _ in newest = request.newestEnding }
+        screen.onEvent = { _, _ in newest = request.newestEndedID }
         let id = request.loadData(indicator: indicator)
         #expect(await screen.ending() == .failure(.http))
         #expect(newest == id && !request.isSuccess && request.error == nil)
@@ -82,7 +82,7 @@ struct RestartTests {
         let id = second.loadData()
         #expect(await screen.ending() == .failure(.http))
         #expect(second.error?.requestID == id)
-        #expect(second.error?.response?.requestID == first.newestEnding && first.newestEnding != id)
+        #expect(second.error?.response?.requestID == first.newestEndedID && first.newestEndedID != id)
     }
 
     @Test(.fault(20)) func `ignoreNew sends nothing and returns the ID of the active load`() async {

@@ -210,7 +210,7 @@ struct StreamLiveTests {
         func managerCallAPIDidCancel(_ request: BaseAPIRequest) { end(request) }
 
         private func end(_ request: BaseAPIRequest) {
-            if let id = request.newestEnding { endings[id, default: 0] += 1 }
+            if let id = request.newestEndedID { endings[id, default: 0] += 1 }
         }
     }
 }

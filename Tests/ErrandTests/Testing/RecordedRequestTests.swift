@@ -54,8 +54,9 @@ struct RecordedRequestTests {
 
     @Test func `JSON is decoded as a type, with ISO 8601 dates or by another decoder`() async throws {
         let visit = Visit(at: Date(timeIntervalSince1970: 1_700_000_000), shopName: "a")
-        #expect(try await sent(APIParams(visit)).json(as: Visit.self) == visit)
-        let decoder = JSONDecoder.iso8601
+        #expect(try await sent(APIParams(encoding: visit)).json(as: Visit.self) == visit)
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .iso8601
         decoder.keyDecodingStrategy = .convertFromSnakeCase
         let params: APIParams = ["at": "2023-11-14T22:13:20Z", "shop_name": "a"]
         #expect(try await sent(params).json(as: Visit.self, decoder: decoder) == visit)
