@@ -129,3 +129,147 @@ extension CookieStore.Entry {
         return !(0...max(0, lifetime / 100)).contains(expires.timeIntervalSince(end))
     }
 }
+
+/// The cookies of a store by domain, and the domains by site.
+///
+/// A site is a registrable domain with all its subdomains, or a host without one.
+struct CookieIndex {
+    typealias Entry = CookieStore.Entry
+
+    private var entriesByDomain: [String: [Entry]] = [:]
+    private var domainsBySite: [String: Set<String>] = [:]
+    private(set) var count = 0
+    let suffixes: PublicSuffixList
+
+    init(suffixes: PublicSuffixList) {
+        self.suffixes = suffixes
+    }
+
+    var entries: [Entry] { Array(entriesByDomain.values.joined()) }
+
+    subscript(key: Cookie.Key) -> Entry? { entriesByDomain[key.domain]?.first { $0.cookie.hasKey(key) } }
+
+    func contains(where predicate: (Entry) -> Bool) -> Bool {
+        entriesByDomain.values.contains { $0.contains(where: predicate) }
+    }
+
+    mutating func insert(_ entry: Entry) {
+        let domain = entry.cookie.domain
+        if entriesByDomain[domain] == nil { domainsBySite[site(of: domain), default: []].insert(domain) }
+        entriesByDomain[domain, default: []].append(entry)
+        count += 1
+    }
+
+    mutating func update<Result>(_ key: Cookie.Key, _ body: (inout Entry) -> Result) -> Result? {
+        guard let place = entriesByDomain.index(forKey: key.domain) else { return nil }
+        guard let position = entriesByDomain.values[place].firstIndex(where: { $0.cookie.hasKey(key) }) else {
+            return nil
+        }
+        return body(&entriesByDomain.values[place][position])
+    }
+
+    mutating func updateEntries(of domain: String, _ body: (inout Entry) -> Void) {
+        guard let place = entriesByDomain.index(forKey: domain) else { return }
+        for position in entriesByDomain.values[place].indices { body(&entriesByDomain.values[place][position]) }
+    }
+
+    mutating func remove(_ key: Cookie.Key) {
+        guard let position = entriesByDomain[key.domain]?.firstIndex(where: { $0.cookie.hasKey(key) }) else { return }
+        entriesByDomain[key.domain]?.remove(at: position)
+        count -= 1
+        guard entriesByDomain[key.domain]?.isEmpty == true else { return }
+        let site = site(of: key.domain)
+        entriesByDomain[key.domain] = nil
+        domainsBySite[site]?.remove(key.domain)
+        if domainsBySite[site]?.isEmpty == true { domainsBySite[site] = nil }
+    }
+}
+
+// MARK: Sites
+
+extension CookieIndex {
+    var sites: [String] { Array(domainsBySite.keys) }
+
+    /// An address, or a host that is a public suffix, is a site.
+    func site(of domain: String) -> String {
+        var name = domain[...]
+        while name.utf8.last == UInt8(ascii: ".") { name.removeLast() }
+        let host = String(name)
+        guard !CookieDomain.isAddress(host) else { return host }
+        return suffixes.registrableDomain(of: host) ?? host
+    }
+
+    func count(ofSite site: String) -> Int {
+        domainsBySite[site, default: []].reduce(0) { $0 + (entriesByDomain[$1]?.count ?? 0) }
+    }
+
+    func entries(ofSite site: String) -> some Sequence<Entry> {
+        domainsBySite[site, default: []].lazy.flatMap { entriesByDomain[$0] ?? [] }
+    }
+}
+
+/// Removes cookies when a site or the jar has too many (RFC 6265bis section 5.7).
+///
+/// Insecure cookies are removed before secure ones, then those that were unused for longest.
+struct CookieEviction {
+    typealias Entry = CookieStore.Entry
+
+    /// Counted by registrable domain: counted by host or `Domain`, one server with many subdomains could fill the jar.
+    static let maximumPerSite = 180
+    /// When the jar is full, sites with more cookies than this lose cookies before other sites do.
+    private static let fairShare = 50
+
+    let capacity: Int
+
+    /// Returns what was removed.
+    func evict(from index: inout CookieIndex, afterInsertionInto domain: String) -> [Entry] {
+        var evicted: [Entry] = []
+        let site = index.site(of: domain)
+        while index.count(ofSite: site) > Self.maximumPerSite, let entry = leastUseful(ofSite: site, in: index) {
+            index.remove(entry.cookie.key)
+            evicted.append(entry)
+        }
+        while index.count > capacity, let entry = leastUseful(in: index) {
+            index.remove(entry.cookie.key)
+            evicted.append(entry)
+        }
+        return evicted
+    }
+
+    func evict(from index: inout CookieIndex) {
+        guard index.count > min(capacity, Self.maximumPerSite) else { return }
+        let entries = index.entries.sorted { $0.isLessUseful(than: $1) }
+        remove(entries, from: &index) { $0.count(ofSite: $1) > Self.maximumPerSite }
+        remove(entries, from: &index) { $0.count > capacity && $0.count(ofSite: $1) > Self.fairShare }
+        remove(entries, from: &index) { index, _ in index.count > capacity }
+    }
+
+    /// Removes entries, in order, for whose site `hasTooMany` returns `true` at that time.
+    private func remove(
+        _ entries: [Entry],
+        from index: inout CookieIndex,
+        while hasTooMany: (_ index: CookieIndex, _ site: String) -> Bool
+    ) {
+        for entry in entries where hasTooMany(index, index.site(of: entry.cookie.domain)) {
+            index.remove(entry.cookie.key)
+        }
+    }
+
+    /// Of the sites that exceed the fair share, if there are any, otherwise of all sites.
+    private func leastUseful(in index: CookieIndex) -> Entry? {
+        let crowded = index.sites.filter { index.count(ofSite: $0) > Self.fairShare }
+        return (crowded.isEmpty ? index.sites : crowded)
+            .compactMap { leastUseful(ofSite: $0, in: index) }
+            .min { $0.isLessUseful(than: $1) }
+    }
+
+    private func leastUseful(ofSite site: String, in index: CookieIndex) -> Entry? {
+        index.entries(ofSite: site).min { $0.isLessUseful(than: $1) }
+    }
+}
+
+extension CookieStore.Entry {
+    fileprivate func isLessUseful(than other: Self) -> Bool {
+        cookie.isSecure == other.cookie.isSecure ? lastUse < other.lastUse : other.cookie.isSecure
+    }
+}

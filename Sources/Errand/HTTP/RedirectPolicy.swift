@@ -1,3 +1,5 @@
+import Foundation
+
 /// Which redirects are followed (RFC 9110 section 15.4).
 ///
 /// If the policy refuses a redirect, or if `Location` is empty or only a fragment, the redirect is the response of the request,
@@ -35,5 +37,82 @@ public struct RedirectPolicy: Sendable {
     /// `decision` is called once for each redirect that may be followed, on any thread; it must not block.
     package static func decide(limit: Int = 20, _ decision: @escaping Decision) -> RedirectPolicy {
         RedirectPolicy(limit: limit, decision: decision)
+    }
+}
+
+extension HTTPRequest {
+    /// The body of such a response is not that of the final one.
+    package func mayFollow(_ status: Int) -> Bool {
+        redirectPolicy.isFollowing && [301, 302, 303, 307, 308].contains(status)
+    }
+
+    /// Returns `nil` when the response is not a redirect, or the policy does not follow it.
+    ///
+    /// A `Location` that is empty, blank or a fragment alone names no other resource, and is no redirect, as in curl.
+    ///
+    /// The method changes as in RFC 9110 section 15.4: 303 becomes GET, and so does POST on 301 and 302; 307 and 308 keep
+    /// method and body. Without its body, a request also loses the headers that describe the body. Another origin (RFC 6454)
+    /// receives only headers that cannot be secret, and never a body.
+    func redirected(by response: HTTPResponse) throws(TransportError) -> HTTPRequest? {
+        guard let next = try target(of: response) else { return nil }
+        return redirectPolicy.decision?(response, next) == false ? nil : next
+    }
+
+    private func target(of response: HTTPResponse) throws(TransportError) -> HTTPRequest? {
+        guard mayFollow(response.status), let location = response.headers.fields(named: "Location").first,
+            let first = location.bytes.trimmingBlanks.first, first != UInt8(ascii: "#")
+        else { return nil }
+        var next = self
+        next.url = try target(of: location)
+        next.changeMethod(for: response.status)
+        guard !next.url.hasSameOrigin(as: url) else { return next }
+        guard next.body.isEmpty else { throw refusal(of: next.url, "would have sent the body to another origin") }
+        return next.withoutSecretHeaders()
+    }
+
+    func withoutSecretHeaders() -> HTTPRequest {
+        var request = self
+        request.headers = HTTPHeaders(headers.filter(\.mayCrossOrigins))
+        return request
+    }
+
+    private func target(of location: HTTPField) throws(TransportError) -> URL {
+        guard let target = URLReference(location.bytes)?.resolved(against: url) else {
+            throw TransportError(.badResponse, "a redirect's Location is not a URL")
+        }
+        guard target.scheme == "https" || target.scheme == "http" else { throw refusal(of: target, "leaves HTTP") }
+        guard target.scheme == "https" || url.scheme?.lowercased() != "https" else {
+            throw refusal(of: target, "leads from https to http")
+        }
+        return target
+    }
+
+    private func refusal(of target: URL, _ reason: String) -> TransportError {
+        TransportError(.security, "a redirect from \(url.originText) to \(target.originText) \(reason)")
+    }
+
+    private mutating func changeMethod(for status: Int) {
+        let becomesGet = status == 303 && method != .head || status < 303 && method == .post
+        guard becomesGet else { return }
+        method = .get
+        body = .empty
+        headers = HTTPHeaders(headers.filter { !$0.describesBody })
+    }
+}
+
+extension HTTPField {
+    /// RFC 9110 section 15.4.
+    fileprivate var describesBody: Bool {
+        let name = name.lowercased()
+        return name.hasPrefix("content-")
+            || ["digest", "expect", "last-modified", "repr-digest", "trailer", "transfer-encoding"].contains(name)
+    }
+
+    /// The header describes the requested content and cannot identify the client.
+    fileprivate var mayCrossOrigins: Bool {
+        [
+            "accept", "accept-encoding", "accept-language", "cache-control", "if-match", "if-modified-since",
+            "if-none-match", "if-range", "if-unmodified-since", "last-event-id", "range", "user-agent",
+        ].contains(name.lowercased())
     }
 }

@@ -103,3 +103,151 @@ extension APIEnding {
         return error
     }
 }
+
+struct LogFormat {
+    struct Ending {
+        let ending: APIEnding
+        let response: APIResponse?
+        let isCached: Bool
+    }
+
+    let details: APILog.Details
+    private var redactor: Redactor { .shared }
+
+    // MARK: Endings
+
+    /// With `hidesResponse`, the response's URL, headers and body are not repeated.
+    func entry(for event: APIEvent, _ end: Ending, hidesResponse: Bool) -> String {
+        var line = "\(event.method.rawValue.escaped) \(path(of: event, end.response).escaped)"
+        if let response = end.response { line += " \(response.status)" }
+        line += "\(outcome(of: end)) | \(text(of: event.elapsed))"
+        if let bytes = end.response?.byteCount { line += " | \(text(ofBytes: bytes))" }
+        if end.isCached { line += " | from the cache" }
+        if event.attempt > 0 { line += " | \(event.attempt) \(event.attempt == 1 ? "try" : "tries")" }
+        guard !hidesResponse, details != [], let response = end.response else { return line }
+        return line + responseDetails(response)
+    }
+
+    private func outcome(of end: Ending) -> String {
+        switch end.ending {
+        case .success: end.response?.serverCode.map { " code \($0)" } ?? ""
+        case .failure(let error): " failed: \(failure(error))"
+        case .cancelled: " cancelled"
+        }
+    }
+
+    private func path(of event: APIEvent, _ response: APIResponse?) -> String {
+        guard details.contains(.queries), let response else { return event.path }
+        return redactor.url(response.url.absoluteString)
+    }
+
+    private func failure(_ error: APIError) -> String {
+        let parts = [error.type.rawValue, error.code.map { "code \($0)" }, error.loggedReason?.escaped]
+        return parts.compactMap { $0 }.joined(separator: ", ")
+    }
+
+    // MARK: Other events
+
+    /// `nil` for an event without an entry.
+    func entry(for event: APIEvent, isEverything: Bool) -> String? {
+        switch event.kind {
+        case .requestMade(let request): self.request(request, of: event)
+        case .redirected(let response): "redirected \(response.status)" + headers(response.headers)
+        case .responded(let response): "responded \(line(of: response))"
+        case .respondedFromCache(let response): "responded from the cache \(line(of: response))"
+        case .failed(let error): "no response: \(failure(error))"
+        case .ended: nil
+        default: isEverything ? "\(event.method.rawValue.escaped) \(event.path.escaped) \(state(event.kind))" : nil
+        }
+    }
+
+    private func request(_ request: HTTPRequest, of event: APIEvent) -> String {
+        let url = request.url.absoluteString
+        let shown = details.contains(.queries) ? redactor.url(url) : URLRedaction.path(url)
+        let line = "\(request.method.rawValue.escaped) \(shown.escaped) | try \(event.attempt)"
+        guard details.contains(.bodies) else { return line + headers(request.headers) }
+        let body = redactor.body(request.body, contentType: request.headers["Content-Type"])
+        return line + headers(request.headers) + lines(of: body)
+    }
+
+    private func line(of response: APIResponse) -> String {
+        let size = response.byteCount.map { " | \(text(ofBytes: $0))" } ?? ""
+        return "\(response.status) | \(text(of: response.duration))\(size)\(responseDetails(response))"
+    }
+
+    private func responseDetails(_ response: APIResponse) -> String {
+        guard details.contains(.bodies) else { return headers(response.headers) }
+        let body = redactor.body(response.body, contentType: response.headers["Content-Type"])
+        return headers(response.headers) + lines(of: body)
+    }
+
+    private func state(_ kind: APIEvent.Kind) -> String {
+        switch kind {
+        case .began: "began"
+        case .queued: "waits in the queue"
+        case .started: "started"
+        case .joined: "shares an exchange"
+        case .missedCache(let reason): "missed the cache (\(reason.rawValue))"
+        case .sent: "sent"
+        case .headReceived(let status, let headers): "status \(status)" + self.headers(headers)
+        case .decodedLeniently(let converted, let skipped):
+            "converted \(converted.sorted { $0.key < $1.key }.map { "\($0.key.escaped): \($0.value)" }), skipped \(skipped)"
+        case .renewed(let renewal): "renewed the \(renewal)"
+        case .waiting(let reason, let limit):
+            "waits: \(reason)" + (limit.map { ", at most \(text(of: $0))" } ?? "")
+        case .tryingAgain: "is tried again"
+        case .released: "has no request object any more"
+        default: ""
+        }
+    }
+
+    // MARK: Parts
+
+    /// In milliseconds, or seconds from ten seconds on, with one decimal.
+    private func text(of duration: Duration) -> String {
+        let (seconds, attoseconds) = min(max(duration, .zero), .seconds(1_000_000_000)).components
+        let microseconds = seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+        return seconds < 10 ? "\(tenths(microseconds / 100)) ms" : "\(tenths(microseconds / 100_000)) s"
+    }
+
+    /// In a unit of 1, 1,000 or 1,000,000 bytes.
+    private func text(ofBytes count: Int64) -> String {
+        switch count {
+        case ..<1_000: "\(count) B"
+        case ..<1_000_000: "\(tenths(count / 100)) KB"
+        default: "\(tenths(count / 100_000)) MB"
+        }
+    }
+
+    private func tenths(_ count: Int64) -> String { "\(count / 10).\(count % 10)" }
+
+    private func headers(_ headers: HTTPHeaders) -> String {
+        guard details.contains(.headers) else { return "" }
+        return headers.map { field in
+            "\n    \(redactor.name(ofHeader: field.name).escaped): \(redactor.value(ofHeader: field.name, field.value).escaped)"
+        }.joined()
+    }
+
+    private func lines(of body: String) -> String {
+        guard !body.isEmpty else { return "" }
+        return body.split(separator: "\n", omittingEmptySubsequences: false).map { "\n    \($0.escaped)" }.joined()
+    }
+}
+
+extension APIResponse {
+    /// On the wire, if measured; `nil` for a file that was not measured.
+    fileprivate var byteCount: Int64? {
+        timings?.receivedBodyBytes ?? (file == nil ? Int64(body.count) : nil)
+    }
+}
+
+extension StringProtocol {
+    /// Escapes everything that a terminal or a reader of lines interprets.
+    fileprivate var escaped: String {
+        guard !isPrintableASCII else { return String(self) }
+        return unicodeScalars.reduce(into: "") { text, scalar in
+            guard !scalar.isShownAsItself else { return text.unicodeScalars.append(scalar) }
+            text += scalar.escaped(asASCII: true)
+        }
+    }
+}

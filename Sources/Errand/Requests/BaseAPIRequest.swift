@@ -295,3 +295,25 @@ extension BaseAPIRequest {
         for await _ in changes {}
     }
 }
+
+/// Registers the readers of a value, and notifies them of its changes.
+///
+/// Not generic, unlike the requests that have one: in a generic class, each access to an observed property creates its key path
+/// again.
+@MainActor @Observable final class ChangeObservation {
+    private var changeCount = 0
+
+    func access() { _ = changeCount }
+
+    func recordChange() { changeCount += 1 }
+}
+
+/// What a new load does to the earlier loads of the same request.
+public enum RestartPolicy: Sendable {
+    /// The earlier loads are cancelled.
+    case cancelPrevious
+    /// No new load begins; the call returns the ID of the running load.
+    case ignoreNew
+    /// All loads run, and every ending is delivered; an older response never replaces a newer one.
+    case concurrent
+}

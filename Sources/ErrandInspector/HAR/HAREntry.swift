@@ -129,3 +129,129 @@ extension HARValue {
         .object([("name", .string(field.name)), ("value", .string(field.value))])
     }
 }
+
+/// The names and values of the query in a printed URL, percent-decoded.
+struct QueryItems {
+    let items: [PrintedField]
+
+    init(ofURL url: String) {
+        let query = url.drop { $0 != "?" }.dropFirst()
+        items = query.split(separator: "&").map { item in
+            let name = item.prefix { $0 != "=" }
+            return PrintedField(name: Self.decode(name), value: Self.decode(item.dropFirst(name.count + 1)))
+        }
+    }
+
+    private static func decode(_ text: Substring) -> String {
+        let text = text.replacing("+", with: " ")
+        return text.removingPercentEncoding ?? String(text)
+    }
+}
+
+extension String {
+    /// This text as a URI: what RFC 3986 does not allow in one is percent-encoded, for example in a placeholder.
+    var asURI: String {
+        let scheme = prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
+        let hasScheme = scheme.first?.isLetter == true && self[scheme.endIndex...].hasPrefix(":")
+        var (text, rest) = (hasScheme ? "" : "redacted:", utf8[...])
+        var isInAuthority = hasScheme
+        // After "scheme://", brackets are those of an IPv6 address up to the next slash.
+        let authority = hasScheme ? scheme.utf8.count + 3 : 0
+        while let byte = rest.popFirst() {
+            let position = utf8.count - rest.count
+            if position > authority, byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") { isInAuthority = false }
+            let isEscape = byte == UInt8(ascii: "%") && rest.hexPair != nil
+            let isBracket = byte == UInt8(ascii: "[") || byte == UInt8(ascii: "]")
+            if isEscape || isBracket && isInAuthority || byte.isURICharacter {
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                text += String(decoding: PercentEncoding.triplet(byte), as: UTF8.self)
+            }
+        }
+        return text
+    }
+}
+
+extension UInt8 {
+    /// Whether RFC 3986 allows it outside of an address, `%` excluded.
+    fileprivate var isURICharacter: Bool {
+        isUnreserved || isSubDelimiter || ":/?@".utf8.contains(self)
+    }
+}
+
+/// The reason phrases of the registered status codes (RFC 9110 section 15 and the IANA registry).
+///
+/// The one that was received is not kept; HTTP/2 has none.
+enum ReasonPhrase {
+    static func phrase(for status: Int) -> String { phrases[status] ?? "" }
+
+    private static let phrases = [
+        200: "OK", 201: "Created", 202: "Accepted", 203: "Non-Authoritative Information", 204: "No Content",
+        205: "Reset Content", 206: "Partial Content", 207: "Multi-Status", 208: "Already Reported", 226: "IM Used",
+        300: "Multiple Choices", 301: "Moved Permanently", 302: "Found", 303: "See Other", 304: "Not Modified",
+        305: "Use Proxy", 307: "Temporary Redirect", 308: "Permanent Redirect",
+        400: "Bad Request", 401: "Unauthorized", 402: "Payment Required", 403: "Forbidden", 404: "Not Found",
+        405: "Method Not Allowed", 406: "Not Acceptable", 407: "Proxy Authentication Required", 408: "Request Timeout",
+        409: "Conflict", 410: "Gone", 411: "Length Required", 412: "Precondition Failed", 413: "Content Too Large",
+        414: "URI Too Long", 415: "Unsupported Media Type", 416: "Range Not Satisfiable", 417: "Expectation Failed",
+        421: "Misdirected Request", 422: "Unprocessable Content", 423: "Locked", 424: "Failed Dependency",
+        425: "Too Early", 426: "Upgrade Required", 428: "Precondition Required", 429: "Too Many Requests",
+        431: "Request Header Fields Too Large", 451: "Unavailable For Legal Reasons",
+        500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable",
+        504: "Gateway Timeout", 505: "HTTP Version Not Supported", 506: "Variant Also Negotiates",
+        507: "Insufficient Storage", 508: "Loop Detected", 511: "Network Authentication Required",
+    ]
+}
+
+extension HARValue {
+    /// The cookies of all `Cookie` lines.
+    static func sentCookies(_ headers: HTTPHeaders, _ printer: Printer) -> [HARValue] {
+        headers.values("Cookie").flatMap { $0.split(separator: ";") }.map { pair in
+            .object(Self.pair(pair, printer))
+        }
+    }
+
+    /// The cookies of all `Set-Cookie` lines, with their attributes (RFC 6265bis section 4.1).
+    ///
+    /// - Parameters:
+    ///   - headers: The headers of the response.
+    ///   - printer: Prints the values.
+    ///   - date: The time to which `Max-Age` refers.
+    /// - Returns: The cookies in the order of their lines.
+    static func receivedCookies(_ headers: HTTPHeaders, _ printer: Printer, at date: Date) -> [HARValue] {
+        headers.values("Set-Cookie").map { line in
+            let parts = line.split(separator: ";", omittingEmptySubsequences: false)
+            var members = pair(parts.first ?? "", printer)
+            var attributes: [String: String] = [:]
+            for part in parts.dropFirst() {
+                let (name, value) = halves(part)
+                attributes[name?.lowercased() ?? value.lowercased()] = name == nil ? "" : value
+            }
+            let seconds = attributes["max-age"].flatMap(Int32.init).map { date + Double($0) }
+            let expires = seconds ?? attributes["expires"].flatMap { CookieDate.parse(Array($0.utf8)) }
+            members += [
+                ("path", attributes["path"].map { .string(printer.attribute($0)) }),
+                ("domain", attributes["domain"].map { .string(printer.attribute($0)) }),
+                (
+                    "expires",
+                    expires.map { .string($0.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))) }
+                ),
+                ("httpOnly", .bool(attributes["httponly"] != nil)),
+                ("secure", .bool(attributes["secure"] != nil)),
+            ]
+            return .object(members)
+        }
+    }
+
+    private static func pair(_ text: Substring, _ printer: Printer) -> [(name: String, value: HARValue?)] {
+        let (name, value) = halves(text)
+        return [("name", .string(name.map(printer.cookieName) ?? "")), ("value", .string(printer.cookieValue(value)))]
+    }
+
+    /// A pair without `=` is a value without a name.
+    private static func halves(_ text: Substring) -> (name: String?, value: String) {
+        guard let equals = text.firstIndex(of: "=") else { return (nil, text.trimmingCharacters(in: .whitespaces)) }
+        let name = text[..<equals].trimmingCharacters(in: .whitespaces)
+        return (name, text[text.index(after: equals)...].trimmingCharacters(in: .whitespaces))
+    }
+}

@@ -146,3 +146,13 @@ open class URLAuthenticationChallenge: NSObject, @unchecked Sendable {
     open var failureResponse: URLResponse? { fatalError() }
     open var error: (any Error)? { fatalError() }
 }
+
+// Members that types of Foundation have on Apple's platforms only.
+
+extension URL {
+    public static var applicationSupportDirectory: URL { fatalError() }
+    public static var cachesDirectory: URL { fatalError() }
+    public static var downloadsDirectory: URL { fatalError() }
+    public static var documentsDirectory: URL { fatalError() }
+    public static var libraryDirectory: URL { fatalError() }
+}

@@ -1,5 +1,7 @@
 public import Foundation
 
+@_exported public import CoreGraphics
+
 @MainActor @preconcurrency public protocol View {
     associatedtype Body: View
     @ViewBuilder @MainActor @preconcurrency var body: Self.Body { get }
@@ -137,3 +139,171 @@ public struct List<SelectionValue: Hashable, Content: View>: View {
     }
     public var body: some View { EmptyView() }
 }
+
+public struct EnvironmentValues {
+    public var displayScale: CGFloat {
+        get { fatalError() }
+        set {}
+    }
+}
+
+@propertyWrapper public struct Environment<Value>: DynamicProperty {
+    public init(_ keyPath: KeyPath<EnvironmentValues, Value>) { fatalError() }
+    public var wrappedValue: Value { fatalError() }
+}
+
+extension Environment: Sendable where Value: Sendable {}
+
+public struct Animation: Equatable, Sendable {
+    public static let `default` = Animation()
+    public static var easeInOut: Animation { fatalError() }
+    public static func easeInOut(duration: TimeInterval) -> Animation { fatalError() }
+}
+
+public func withAnimation<Result>(
+    _ animation: Animation? = .default,
+    _ body: () throws -> Result
+) rethrows -> Result { fatalError() }
+
+public struct Image: View, Equatable, Sendable {
+    public enum Orientation: UInt8, Sendable {
+        case up, upMirrored, down, downMirrored, left, leftMirrored, right, rightMirrored
+    }
+
+    public enum ResizingMode: Sendable { case tile, stretch }
+
+    public init(_ name: String, bundle: Bundle? = nil) { fatalError() }
+    public init(systemName: String) { fatalError() }
+    public init(
+        _ cgImage: CGImage,
+        scale: CGFloat,
+        orientation: Image.Orientation = .up,
+        label: Text
+    ) { fatalError() }
+    public init(decorative cgImage: CGImage, scale: CGFloat, orientation: Image.Orientation = .up) { fatalError() }
+    public func resizable(
+        capInsets: EdgeInsets = EdgeInsets(),
+        resizingMode: Image.ResizingMode = .stretch
+    ) -> Image { fatalError() }
+    nonisolated public static func == (lhs: Image, rhs: Image) -> Bool { fatalError() }
+    public var body: Never { fatalError() }
+}
+
+public struct EdgeInsets: Equatable, Sendable {
+    public init() {}
+}
+
+// Without `Sendable`, which only newer SDKs have.
+public enum AsyncImagePhase {
+    case empty
+    case success(Image)
+    case failure(any Error)
+
+    public var image: Image? { fatalError() }
+    public var error: (any Error)? { fatalError() }
+}
+
+public struct Color: View, Hashable, Sendable {
+    public static let gray = Color()
+    public static let clear = Color()
+    public var body: Never { fatalError() }
+}
+
+public struct ZStack<Content: View>: View {
+    nonisolated public init(alignment: Alignment = .center, @ViewBuilder content: () -> Content) {}
+    public var body: Never { fatalError() }
+}
+
+extension View {
+    nonisolated public func scaledToFit() -> some View { EmptyView() }
+    nonisolated public func scaledToFill() -> some View { EmptyView() }
+    nonisolated public func clipped(antialiased: Bool = false) -> some View { EmptyView() }
+    nonisolated public func frame(
+        width: CGFloat? = nil,
+        height: CGFloat? = nil,
+        alignment: Alignment = .center
+    ) -> some View { EmptyView() }
+}
+
+public struct Alignment: Equatable, Sendable {
+    public static let center = Alignment()
+    public static let top = Alignment()
+    public static let bottom = Alignment()
+}
+
+extension View {
+    nonisolated public func modifier<T>(_ modifier: T) -> ModifiedContent<Self, T> { fatalError() }
+    nonisolated public func onAppear(perform action: (() -> Void)? = nil) -> some View { EmptyView() }
+    nonisolated public func onDisappear(perform action: (() -> Void)? = nil) -> some View { EmptyView() }
+    nonisolated public func task(
+        priority: TaskPriority = .userInitiated,
+        @_inheritActorContext _ action: @escaping @Sendable () async -> Void
+    ) -> some View { EmptyView() }
+    nonisolated public func refreshable(action: @escaping @Sendable () async -> Void) -> some View { EmptyView() }
+    nonisolated public func overlay<V: View>(
+        alignment: Alignment = .center,
+        @ViewBuilder content: () -> V
+    ) -> some View { EmptyView() }
+    nonisolated public func onChange<V: Equatable>(
+        of value: V,
+        initial: Bool = false,
+        _ action: @escaping (_ oldValue: V, _ newValue: V) -> Void
+    ) -> some View { EmptyView() }
+    nonisolated public func onChange<V: Equatable>(
+        of value: V,
+        initial: Bool = false,
+        _ action: @escaping () -> Void
+    ) -> some View { EmptyView() }
+    nonisolated public func alert<A: View>(
+        _ titleKey: LocalizedStringKey,
+        isPresented: Binding<Bool>,
+        @ViewBuilder actions: () -> A
+    ) -> some View { EmptyView() }
+    @_disfavoredOverload nonisolated public func alert<S: StringProtocol, A: View>(
+        _ title: S,
+        isPresented: Binding<Bool>,
+        @ViewBuilder actions: () -> A
+    ) -> some View { EmptyView() }
+    nonisolated public func alert<A: View, M: View>(
+        _ titleKey: LocalizedStringKey,
+        isPresented: Binding<Bool>,
+        @ViewBuilder actions: () -> A,
+        @ViewBuilder message: () -> M
+    ) -> some View { EmptyView() }
+    @_disfavoredOverload nonisolated public func alert<S: StringProtocol, A: View, M: View>(
+        _ title: S,
+        isPresented: Binding<Bool>,
+        @ViewBuilder actions: () -> A,
+        @ViewBuilder message: () -> M
+    ) -> some View { EmptyView() }
+}
+
+public protocol DynamicProperty {}
+
+@propertyWrapper @dynamicMemberLookup public struct Binding<Value> {
+    @preconcurrency public init(
+        get: @escaping @isolated(any) @Sendable () -> Value,
+        set: @escaping @isolated(any) @Sendable (Value) -> Void
+    ) {}
+    public static func constant(_ value: Value) -> Binding<Value> { fatalError() }
+    public var wrappedValue: Value {
+        get { fatalError() }
+        nonmutating set {}
+    }
+    public var projectedValue: Binding<Value> { self }
+    public subscript<Subject>(dynamicMember keyPath: WritableKeyPath<Value, Subject>) -> Binding<Subject> {
+        fatalError()
+    }
+}
+
+@propertyWrapper public struct State<Value>: DynamicProperty {
+    public init(wrappedValue value: Value) {}
+    public init(initialValue value: Value) {}
+    public var wrappedValue: Value {
+        get { fatalError() }
+        nonmutating set {}
+    }
+    public var projectedValue: Binding<Value> { fatalError() }
+}
+
+extension State: Sendable where Value: Sendable {}

@@ -1,8 +1,9 @@
 import Errand
 import ErrandTesting
+import FixtureServer
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import ErrandSigning
 
@@ -236,4 +237,209 @@ private struct BodySignature: SigningAdapter {}
 /// Returns an adapter that writes the type of the body as it is then into a header.
 private func stamp(_ name: String) -> Adapter<HTTPRequest> {
     Adapter { request, _ in request.headers[name] = request.headers["Content-Type"] }
+}
+
+@Suite("A service that is sealed and signed", .hangLimit, .timeLimit(.minutes(5)))
+struct SealedSignatureTests {
+    private let scene = SealingScene()
+
+    private func signature(_ form: AWSSignature.Form = .header) -> AWSSignature {
+        var signature = AWSSignature(region: "eu-central-1", service: "execute-api") { AWSSignatureTests.credentials }
+        signature.form = form
+        return signature
+    }
+
+    private func send(_ query: String, to service: APIService) async throws -> APIResponse {
+        let url = try #require(URL(string: "echo?\(query)"))
+        let request = HTTPRequest(.post, url, headers: ["Content-Type": "text/plain"], body: .data(Data("hi".utf8)))
+        return try await scene.proxy.send(request, to: service)
+    }
+
+    @Test(arguments: [false, true])
+    func `A plus sign of the query is a space before it is sealed`(_ isSignedFirst: Bool) async throws {
+        var service = try #require(scene.proxy.defaultService)
+        let sealing = try #require(service.adapters.request.compactMap { $0.owner as? SealingAdapter }.first?.sealing)
+        service.sign(with: signature())
+        if isSignedFirst { service.seal(with: sealing) }
+        let order = service.adapters.request.map(\.name)
+        #expect(order == ["AWSQueryAdapter", "SealingAdapter", "AWSSigner"])
+        _ = try await send("a=b+c", to: service)
+        #expect(scene.server.bodies == ["hi"])
+        let request = try #require(scene.transport.requests.last)
+        #expect(request.url.query(percentEncoded: true) == "a=b%20c")
+        #expect(request.headers["Authorization"] != nil)
+    }
+
+    @Test(arguments: [false, true])
+    func `A signature in the query is refused`(_ isSignedFirst: Bool) async throws {
+        var service = try #require(scene.proxy.defaultService)
+        let sealing = try #require(service.adapters.request.compactMap { $0.owner as? SealingAdapter }.first?.sealing)
+        service.sign(with: signature(.query(expiry: .seconds(300))))
+        if isSignedFirst { service.seal(with: sealing) }
+        let error = await #expect(throws: APIError.self) { try await send("a=1", to: service) }
+        #expect(error?.type == .invalidRequest)
+        #expect(error?.reason?.contains("form = .header") == true)
+        #expect(scene.server.bodies.isEmpty)
+    }
+
+    @Test func `A response without a body may have the type of a sealed one`() async throws {
+        scene.server.setChange { $0 = .status(200, headers: ["Content-Type": "application/x-sealed"]) }
+        try await APIRequest<Void>("/a", method: .head, proxy: scene.proxy).value()
+    }
+}
+
+@Suite("Sealed traffic over sockets", .limitedConcurrency, .hangLimit, .timeLimit(.minutes(5)))
+struct SealingLiveTests {
+    @Test(arguments: SealingCipher.allCases)
+    func `Path and query are authenticated as the server receives them`(_ cipher: SealingCipher) async throws {
+        let (sealing, listener) = try start(cipher)
+        let proxy = APIProxy(service: service(listener, sealing, cipher))
+        let paths = ["/a%20b/é?x=1&y=a%2Bb", "/list/", "/q?text=ü 中", "/a/../b", "/x#fragment"]
+        for path in paths {
+            let request = await APIRequest<String>(path, method: .post, params: ["n": path], proxy: proxy)
+            _ = try await request.value()
+        }
+        #expect(sealing.bodies.count == paths.count)
+        _ = try await APIRequest<String>("", params: ["page": 1, "q": "ä b+c"], proxy: proxy).value()
+        #expect(sealing.exchanges == 1)
+        listener.stop()
+    }
+
+    @Test func `Loads over a few connections whose key expires share one exchange`() async throws {
+        let (sealing, listener) = try start(.aesGCM)
+        let service = service(listener, sealing, .aesGCM)
+        let proxy = APIProxy(service: service)
+        for round in 1...5 {
+            let values = try await withThrowingTaskGroup { group in
+                for number in 0..<50 {
+                    group.addTask {
+                        try await APIRequest<String>("/e", method: .post, params: ["n": number], proxy: proxy).value()
+                    }
+                }
+                return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+            }
+            #expect(values == Set((0..<50).map { #"{"n":\#($0)}"# }))
+            #expect(sealing.exchanges == round)
+            sealing.expireKeys()
+        }
+        listener.stop()
+    }
+
+    private func start(_ cipher: SealingCipher) throws -> (SealingServer, FixtureServer) {
+        let server = SealingServer(cipher)
+        let listener = try FixtureServer.start { request in
+            let headers = HTTPHeaders(request.headers.map { HTTPField($0.name, $0.value) })
+            let response = server.response(request.method, request.target, headers, Data(request.body))
+            let lines = HeaderLines(response.headers.map { HeaderLine($0.name, $0.value) })
+            return .bytes(Array(response.body), status: response.status, headers: lines)
+        }
+        return (server, listener)
+    }
+
+    /// A service whose exchange is a load of the same service.
+    private func service(_ listener: FixtureServer, _ server: SealingServer, _ cipher: SealingCipher) -> APIService {
+        var service = APIService(baseURL: listener.baseURL)
+        service.retryPolicy = .never
+        service.seal(with: TrafficSealing(cipher: cipher, keyExchange: SampleExchange(server), expiredCodes: [4011]))
+        return service
+    }
+}
+
+@Suite("Responses to sealed requests that are not sealed, old, or without a body", .timeLimit(.minutes(5)))
+struct UnsealedResponseTests {
+    @Test func `A response that is not sealed is a security error`() async throws {
+        let scene = SealingScene()
+        scene.server.setChange { $0 = .json(#"{"errcode":200,"msg":"ok","data":"forged"}"#) }
+        let error = try #require(await scene.failure())
+        #expect(error.type == .security)
+        #expect((error.underlying as? SigningError)?.kind == .notSealed)
+        scene.server.setChange { $0 = .status(200) }
+        #expect(await scene.failure()?.type == .security)
+    }
+
+    @Test func `A failure may be served without sealing, as far as it is allowed`() async throws {
+        let scene = SealingScene(change: { $0.clearCodes = [7] })
+        scene.server.setChange { $0 = .status(503) }
+        #expect(await scene.failure()?.type == .http)
+        scene.server.setChange { $0 = .json(#"{"errcode":7,"msg":"closed"}"#) }
+        let error = await scene.failure()
+        #expect(error?.type == .server && error?.code == 7)
+        scene.server.setChange { $0 = .json(#"{"errcode":8,"msg":"closed"}"#) }
+        #expect(await scene.failure()?.type == .security)
+        let strict = SealingScene(change: { $0.clearStatuses = [] })
+        strict.server.setChange { $0 = .status(503) }
+        #expect(await strict.failure()?.type == .security)
+    }
+
+    @Test(arguments: [204, 304, 200, 201], ["", "application/x-sealed", "application/json"])
+    func `A response without a body that is not sealed is no success`(_ status: Int, _ type: String) async throws {
+        let scene = SealingScene()
+        let headers: HTTPHeaders = type.isEmpty ? [:] : ["Content-Type": type]
+        scene.server.setChange { $0 = .status(status, headers: headers) }
+        for method in [HTTPMethod.post, .get, .put, .delete] {
+            let request = await APIRequest<Void>("/a", method: method, params: ["a": 1], proxy: scene.proxy)
+            let error = await #expect(throws: APIError.self) { try await request.value() }
+            #expect(error?.type == .security, "\(method)")
+        }
+    }
+
+    @Test func `A status without a body is accepted when it is named as clear`() async throws {
+        let scene = SealingScene(change: { $0.clearStatuses.insert(204) })
+        scene.server.setChange { $0 = .status(204, headers: ["Content-Type": "application/x-sealed"]) }
+        try await APIRequest<Void>("/a", method: .post, params: ["a": 1], proxy: scene.proxy).value()
+        scene.server.setChange { $0 = .status(304) }
+        await #expect(throws: APIError.self) { try await APIRequest<Void>("/a", proxy: scene.proxy).value() }
+    }
+
+    @Test(arguments: [200, 201, 204])
+    func `A sealed body of no bytes authenticates that there is none`(_ status: Int) async throws {
+        let scene = SealingScene()
+        scene.server.sealNothing(status: status)
+        let proxy = APIProxy(service: scene.proxy.defaultService, transport: BodyTransport(server: scene.server))
+        try await APIRequest<Void>("/a", method: .post, params: ["a": 1], proxy: proxy).value()
+        let changes: [SealingServer.Change] = [
+            { $0.body[$0.body.count - 1] ^= 1 }, { $0.body[0] ^= 1 }, { $0.status = status == 204 ? 200 : 204 },
+            { $0.body = Data() }, { $0.headers["Content-Type"] = "application/json" },
+        ]
+        for change in changes {
+            scene.server.setChange(change)
+            let request = await APIRequest<Void>("/a", method: .post, params: ["a": 1], proxy: proxy)
+            #expect(await #expect(throws: APIError.self) { try await request.value() }?.type == .security)
+        }
+    }
+
+    @Test func `An older response to the same request is a security error`() async throws {
+        let scene = SealingScene()
+        let responses = Recorded()
+        scene.server.setChange { response in response = responses.exchange(with: response) }
+        #expect(try await scene.send("pay") == #"{"text":"pay"}"#)
+        for method in [HTTPMethod.post, .get] {
+            let request = await APIRequest<String>("/echo", method: method, params: ["text": "pay"], proxy: scene.proxy)
+            let error = await #expect(throws: APIError.self) { try await request.value() }
+            #expect((error?.underlying as? SigningError)?.kind == .notAuthentic)
+        }
+        let nonces = scene.transport.requests.compactMap { $0.headers["X-Sealed-Nonce"] }
+        #expect(Set(nonces).count == 3 && nonces.allSatisfy { $0.count == 32 })
+    }
+
+    @Test func `A response to HEAD need not be sealed`() async throws {
+        let scene = SealingScene()
+        scene.server.setChange { $0 = .status(200) }
+        try await APIRequest<Void>("/a", method: .head, proxy: scene.proxy).value()
+        await #expect(throws: APIError.self) { try await APIRequest<Void>("/a", proxy: scene.proxy).value() }
+    }
+}
+
+/// Delivers responses of any status with their body.
+private struct BodyTransport: HTTPTransport {
+    let server: SealingServer
+
+    func send(
+        _ request: HTTPRequest,
+        progress: TransferProgress.Handler?
+    ) async throws(TransportError) -> HTTPResponse {
+        var body = Data()
+        for case .data(let data) in request.body.pieces { body += data }
+        return server.response(request.method.rawValue, request.url.path, request.headers, body)
+    }
 }

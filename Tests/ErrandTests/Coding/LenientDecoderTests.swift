@@ -1,7 +1,9 @@
+import ErrandTesting
 import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("A lenient decoder reads what an exact one does, and converts scalars", .timeLimit(.minutes(10)))
 struct LenientDecoderTests {
@@ -279,5 +281,252 @@ extension DecodingError {
             @unknown default: []
             }
         return keys.map(\.stringValue).joined(separator: ".")
+    }
+}
+
+@Suite("Containers of a lenient decoder are those of an exact one", .timeLimit(.minutes(10)))
+struct LenientContainerTests {
+    private class Base: Decodable {
+        let id: Int
+
+        enum CodingKeys: CodingKey { case id }
+    }
+
+    private final class Derived: Base {
+        private enum CodingKeys: CodingKey { case base, pair, list, info, nothing }
+
+        let found: [String]
+
+        required init(from decoder: any Decoder) throws {
+            let object = try decoder.container(keyedBy: CodingKeys.self)
+            var pair = try object.nestedUnkeyedContainer(forKey: .pair)
+            var inner = try pair.nestedUnkeyedContainer()
+            let first = try inner.decode(Int.self)
+            let name = try pair.nestedContainer(keyedBy: CodingKeys.self).decode(String.self, forKey: .info)
+            let isNull = try pair.decodeNil()
+            let isNotNull = try !pair.decodeNil()
+            let last = try pair.superDecoder().singleValueContainer().decode(Double.self)
+            let none = try object.superDecoder(forKey: .nothing).singleValueContainer().decodeNil()
+            let info = try object.nestedContainer(keyedBy: CodingKeys.self, forKey: .info)
+            found = [
+                "\(first) \(name) \(isNull) \(isNotNull) \(last) \(none) \(pair.isAtEnd) \(pair.count ?? -1)",
+                "\(try info.decodeNil(forKey: .list)) \(info.contains(.pair)) \(info.allKeys.count)",
+                "\(Self.key.flatMap { decoder.userInfo[$0] } ?? "none")",
+                inner.codingPath.map(\.stringValue).joined(separator: "/"),
+                "\(try inner.decodeIfPresent(Int128.self) ?? -1) \(try object.decode(UInt128.self, forKey: .list))",
+            ]
+            try super.init(from: object.superDecoder())
+        }
+
+        static let key = CodingUserInfoKey(rawValue: "info")
+    }
+
+    private static let json = #"""
+        {"a":[{"pair":[[7],{"info":"x"},null,2.5],"info":{"list":null,"base":1},"list":9,"super":{"id":3}}]}
+        """#
+
+    @Test func `Nested containers, super decoders, paths and user information`() throws {
+        let decoders = [JSONDecoder(), .lenient]
+        let values = try decoders.map { decoder in
+            decoder.userInfo[try #require(Derived.key)] = "info"
+            return try decoder.decode([String: [Derived]].self, from: Data(Self.json.utf8))["a"]
+        }
+        #expect(values[1]?.first?.id == 3)
+        #expect(values[1]?.first?.found[2] == "info")
+        #expect(values[1]?.first?.found == values[0]?.first?.found)
+    }
+
+    private struct Model: Decodable {
+        struct Part: Decodable { let id: Int }
+        struct Three: Decodable {
+            init(from decoder: any Decoder) throws {
+                var list = try decoder.unkeyedContainer()
+                for _ in 0..<3 { _ = try list.decode(Int.self) }
+            }
+        }
+
+        let part: Part?
+        let parts: [Part]?
+        let byName: [String: Part]?
+        let three: Three?
+        let link: URL?
+        let data: Data?
+    }
+
+    @Test(arguments: [
+        #"{"part":{}}"#, #"{"part":{"id":null}}"#, #"{"part":{"id":[]}}"#, #"{"part":[]}"#, #"{"parts":{}}"#, "[]",
+        "null", "7",
+        #"{"parts":[{"id":1},{"id":{}}]}"#, #"{"parts":[{"id":1},null]}"#, #"{"byName":{"x":{"id":false}}}"#,
+        #"{"three":[1,2]}"#, #"{"link":""}"#, #"{"data":"%"}"#, #"{"data":{}}"#,
+    ]) func `Decoding stops at the same place`(_ json: String) throws {
+        let places = [JSONDecoder(), .lenient].map { decoder in
+            let error = #expect(throws: DecodingError.self) { try decoder.decode(Model.self, from: Data(json.utf8)) }
+            return error?.path
+        }
+        #expect(places[0] == places[1] && places[0] != nil)
+    }
+
+    // MARK: Elements
+
+    private struct Shop: Decodable, Equatable {
+        let goods: [Model.Part]
+        let lists: [[Int]]
+        static func == (one: Shop, other: Shop) -> Bool {
+            one.goods.map(\.id) == other.goods.map(\.id) && one.lists == other.lists
+        }
+    }
+
+    @Test func `Bad elements are left out when that is asked for, and fail otherwise`() throws {
+        let json = Data(#"{"goods":[{"id":1},{"id":"x"},null,{},{"id":"2"}],"lists":[[1,"a",3],7,[]]}"#.utf8)
+        let shop = try JSONDecoder.lenient(skippingBadElements: true).decode(Shop.self, from: json)
+        #expect(shop.goods.map(\.id) == [1, 2])
+        #expect(shop.lists == [[1, 3], []])
+        for decoder in [JSONDecoder(), .lenient, .lenient(skippingBadElements: false)] {
+            #expect(throws: DecodingError.self) { try decoder.decode(Shop.self, from: json) }
+        }
+        let root = try JSONDecoder.lenient(skippingBadElements: true).decode([Int].self, from: Data("[{}]".utf8))
+        #expect(root == [])
+        #expect(throws: DecodingError.self) {
+            try JSONDecoder.lenient(skippingBadElements: true).decode([Int].self, from: Data("{}".utf8))
+        }
+    }
+
+    private struct Page: Decodable, Equatable {
+        @EmptyIfMissing var goods: [Int]
+        @EmptyIfMissing var tags: Set<String>
+    }
+
+    @Test(arguments: [JSONDecoder(), .lenient])
+    func `An array is empty if it is missing or null`(_ decoder: JSONDecoder) throws {
+        func page(_ json: String) throws -> Page { try decoder.decode(Page.self, from: Data(json.utf8)) }
+        #expect(try page("{}") == Page(goods: [], tags: []))
+        #expect(try page(#"{"goods":null,"tags":null}"#) == Page(goods: [], tags: []))
+        #expect(try page(#"{"goods":[1],"tags":["a"]}"#) == Page(goods: [1], tags: ["a"]))
+        let lists = try decoder.decode([EmptyIfMissing<[Int]>].self, from: Data("[null,[1]]".utf8))
+        #expect(lists.map(\.wrappedValue) == [[], [1]])
+        for (json, path) in [(#"{"goods":7}"#, "goods"), (#"{"goods":[{}]}"#, "goods.Index 0")] {
+            let error = #expect(throws: DecodingError.self) { try page(json) }
+            #expect(error?.path == path)
+        }
+    }
+}
+
+@MainActor @Suite("Loads with a lenient decoder", .timeLimit(.minutes(10)))
+struct LenientLoadTests {
+    private let recorder = EventRecorder()
+
+    private func value<Value: Decodable & Sendable>(
+        _ json: String,
+        _ serializer: ResponseSerializer<Value>? = nil,
+        change: (inout APIService) -> Void = { $0.decoder = .lenient }
+    ) async throws -> Value {
+        let proxy = APIProxy(service: .sample(change), transport: ScriptedTransport { _ in .json(json) })
+        proxy.monitors = [recorder]
+        let serializer = serializer ?? ResponseSerializer<Value>.automatic
+        return try await APIRequest<Value>("/g", responseSerializer: serializer, proxy: proxy).value()
+    }
+
+    /// What the events have of converted values and elements that were left out.
+    private var reports: [(converted: [String: Int], skipped: [String])] {
+        recorder.events.compactMap { event in
+            guard case .decodedLeniently(let converted, let skipped) = event.kind else { return nil }
+            return (converted, skipped)
+        }
+    }
+
+    private let loose = #"{"errcode":200,"data":[{"id":"1","name":2},{"id":3,"name":"b"},{"id":"4","name":"c"}]}"#
+
+    @Test func `A service converts values, and one event has how many`() async throws {
+        let goods: [Goods] = try await value(loose)
+        #expect(goods == [Goods(id: 1, name: "2"), Goods(id: 3, name: "b"), Goods(id: 4, name: "c")])
+        #expect(reports.map(\.converted) == [["data[].id": 2, "data[].name": 1]])
+        #expect(reports.map(\.skipped) == [[]])
+        #expect(recorder.steps() == ["began", "started", "made", "responded 200", "lenient", "success"])
+        #expect(recorder.violations.isEmpty)
+    }
+
+    @Test func `Nothing is converted by default, and nothing is reported without need`() async throws {
+        let error = await #expect(throws: APIError.self) { let _: [Goods] = try await value(loose) { _ in } }
+        #expect(error?.type == .decoding)
+        let exact = #"{"errcode":200,"data":[{"id":1,"name":"a"}]}"#
+        let goods: [Goods] = try await value(exact)
+        #expect(goods.count == 1 && reports.isEmpty)
+    }
+
+    @Test func `One request leaves out bad elements, and the event has their places without values`() async throws {
+        let json = #"{"errcode":200,"data":[{"id":1,"name":"a"},{"id":"s3cret","name":"b"},{"id":2},7]}"#
+        let goods: [Goods] = try await value(json, .decoded(by: .lenient(skippingBadElements: true))) { _ in }
+        #expect(goods.map(\.id) == [1])
+        #expect(reports.map(\.skipped) == [["data.[1].id is no Int", "no data.[2].name", "data.[3] is no object"]])
+        #expect(reports.map(\.converted) == [[:]])
+        let event = try #require(recorder.events.first { if case .decodedLeniently = $0.kind { true } else { false } })
+        #expect(event.kind.description == "decoded leniently, 0 values converted, 3 elements skipped")
+        #expect(!"\(event) \(event.kind)".contains("s3cret"))
+    }
+
+    @Test func `The names of a dictionary, which are the server's, are not reported`() async throws {
+        let codes: [String: Int] = try await value(#"{"errcode":200,"data":{"s3cret":"1","other":"2"}}"#)
+        #expect(codes == ["s3cret": 1, "other": 2])
+        #expect(reports.map(\.converted) == [["data.*": 2]])
+    }
+
+    @Test func `A whole response is converted`() async throws {
+        #expect(try await value(#"{"errcode":200,"data":"7"}"#) == 7)
+        let whole: Int = try await value(#""8""#) { ($0.decoder, $0.envelope) = (.lenient, nil) }
+        #expect(whole == 8)
+        #expect(reports.map(\.converted) == [["data": 1], ["the response": 1]])
+    }
+
+    @Test func `Code and message of an envelope are not converted`() async throws {
+        #expect(try await value(#"{"errcode":"200","msg":5,"data":7}"#) == 7)
+        for code in [#""0200""#, #""2e2""#, "true", #""true""#] {
+            let error = await #expect(throws: APIError.self) {
+                let _: Int = try await value(#"{"errcode":\#(code),"msg":5,"data":7}"#)
+            }
+            #expect(error?.type == .server && error?.message != "5")
+        }
+        #expect(reports.isEmpty)
+    }
+
+    @Test func `JSON of unknown shape, text and data are as they were sent`() async throws {
+        let json = #"{"errcode":200,"data":{"a":"1","b":[1,true]}}"#
+        let tree: JSONValue = try await value(json)
+        #expect(tree == ["a": "1", "b": [1, true]])
+        let data: Data = try await value(json)
+        #expect(data == Data(json.utf8))
+        #expect(try await value(#"{"errcode":200,"data":"1"}"#) == "1")
+        #expect(reports.isEmpty)
+    }
+
+    @Test func `Data adapters find the data of a lenient decoder`() async throws {
+        let goods: [Goods] = try await value(#"{"errcode":200,"the_data":[{"id":"1","name":"a"}]}"#) { service in
+            service.decoder = .lenient
+            service.decoder.keyDecodingStrategy = .convertFromSnakeCase
+            service.envelope?.dataKey = "theData"
+            service.adapters.data = [Adapter { data, _ in data = Data(#"[{"id":"1","name":"b"}]"#.utf8) }]
+        }
+        #expect(goods == [Goods(id: 1, name: "b")])
+        #expect(reports.map(\.converted) == [["theData[].id": 1]])
+    }
+
+    @Test func `Loads that are decoded at once have separate reports`() async throws {
+        let transport = ScriptedTransport { request in
+            let count = Int(request.url.lastPathComponent) ?? 0
+            let goods = Array(repeating: #"{"id":"1","name":"a"}"#, count: count).joined(separator: ",")
+            return .json(#"{"errcode":200,"data":[\#(goods)]}"#)
+        }
+        let proxy = APIProxy(service: .sample { $0.decoder = .lenient }, transport: transport)
+        proxy.monitors = [recorder]
+        let requests = (1...50).map { APIRequest<[Goods]>("/\($0)", proxy: proxy) }
+        let loads = requests.map { request in Task { try await request.value().count } }
+        var count = 0
+        for load in loads { count += try await load.value }
+        #expect(count == 50 * 51 / 2)
+        #expect(Set(reports.map(\.converted)) == Set((1...50).map { ["data[].id": $0] }))
+        #expect(reports.count == 50 && recorder.violations.isEmpty)
+        for event in recorder.events {
+            guard case .decodedLeniently(let converted, _) = event.kind else { continue }
+            #expect(event.path == "/\(converted["data[].id"] ?? 0)")
+        }
     }
 }

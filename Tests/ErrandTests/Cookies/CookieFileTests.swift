@@ -1,8 +1,8 @@
-import Errand
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
+@testable import Errand
 @testable import ErrandTestSupport
 
 /// FAULTS 29, 30 and 34, and the contents of the file.
@@ -244,4 +244,261 @@ struct CookieFileTests {
 
     private func text(of file: URL) throws -> String { try String(decoding: Data(contentsOf: file), as: UTF8.self) }
     private func write(_ text: String) throws { try Data(text.utf8).write(to: folder.file) }
+}
+
+@Suite("Cookie files of other tools", .limitedConcurrency, .timeLimit(.minutes(10)))
+struct CookieFileInteroperabilityTests {
+    private let folder: TemporaryFolder
+    private let url = URL("https://shop.example.org/")
+    private let noon = Date(timeIntervalSince1970: 1_800_000_000)
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    @Test(arguments: [
+        // Python's MozillaCookieJar writes session cookies like this.
+        ("shop.example.org\tFALSE\t/\tFALSE\t\ta\t1", "a=1", nil),
+        ("shop.example.org\tFALSE\t/\tFALSE\t1800000100.75\ta\t1", "a=1", 1_800_000_100),
+        ("shop.example.org\tFALSE\t/\tFALSE\t1800000100\ta", "a=", 1_800_000_100),
+    ])
+    func `Lines of other tools are accepted`(_ line: String, _ header: String, _ expiry: TimeInterval?) throws {
+        try Data("# Netscape HTTP Cookie File\n\(line)\n".utf8).write(to: folder.file)
+        let jar = CookieJar(file: folder.file, at: noon) { [weak folder] in recordIssue($0, while: folder) }
+        #expect(jar.header(for: url, at: noon) == header)
+        #expect(jar.cookies.first?.expires?.timeIntervalSince1970 == expiry)
+    }
+
+    @Test(arguments: [
+        "shop.example.org\tFALSE\t/\tFALSE\tsoon\ta\t1", "shop.example.org\tFALSE\t/\tFALSE\t1.5e9\ta\t1",
+        "shop.example.org\tFALSE\t/\tFALSE\t0", "shop.example.org\tFALSE\t/\tFALSE\t0\ta\t1\t2",
+    ])
+    func `Invalid lines are damage`(_ line: String) {
+        #expect(CookieFileFormat.decode(Array("\(line)\n".utf8), at: noon).damage != nil)
+    }
+
+    @Test(
+        arguments: ["", "# Netscape HTTP Cookie File\n", "# http://curl.haxx.se/rfc/cookie_spec.html\r\n\r\n"],
+        [
+            "shop.example.org\tFALSE\t/\tFALSE\t0\tz\t1", "shop.example.org\tFALSE\t/\tFALSE\t0\tz\t1\r",
+            "shop.example.org\tFALSE\t/\tFALSE\t0\tz", "#HttpOnly_shop.example.org\tFALSE\t/\tFALSE\t0\tz\t1",
+            ".example.org\tTRUE\t/\tFALSE\t1800000100\tz\t", "# the end", "#", "",
+        ]
+    )
+    func `A file without a final line feed is as complete as one with it`(_ head: String, _ last: String) throws {
+        let text = "\(head)shop.example.org\tFALSE\t/\tFALSE\t0\ta\t1\n\(last)"
+        let complete = CookieFileFormat.decode(Array("\(text)\n".utf8), at: noon)
+        #expect(CookieFileFormat.decode(Array(text.utf8), at: noon).cookies == complete.cookies)
+        try Data(text.utf8).write(to: folder.file)
+        let jar = CookieJar(file: folder.file, at: noon) { [weak folder] in recordIssue($0, while: folder) }
+        #expect(jar.cookies.map(\.name) == (last.contains("\t") ? ["a", "z"] : ["a"]))
+        #expect(try !folder.names.contains { $0.contains("corrupt") })
+    }
+
+    @Test func `A last line that is no cookie is damage, with a line feed and without`() {
+        for end in ["", "\n"] {
+            let text = "a.test\tFALSE\t/\tFALSE\t0\ta\t1\na.test\tFALSE\t/\tFA\(end)"
+            let contents = CookieFileFormat.decode(Array(text.utf8), at: noon)
+            #expect(contents.damage != nil && contents.cookies.count == 1)
+        }
+    }
+
+    @Test func `A file may be as large as the cookies of its jar`() throws {
+        let padding = Data(repeating: UInt8(ascii: "#"), count: 33 << 20)
+        try (padding + Data("\nshop.example.org\tFALSE\t/\tFALSE\t0\ta\t1\n".utf8)).write(to: folder.file)
+        let jar = CookieJar(file: folder.file, capacity: 10_000) { [weak folder] in recordIssue($0, while: folder) }
+        #expect(jar.cookies.map(\.name) == ["a"])
+    }
+}
+
+/// FAULT 92: jars of one file are found even when their paths are spelled differently.
+@Suite("Spellings of a cookie file's path", .limitedConcurrency, .timeLimit(.minutes(10)))
+struct CookieFileIdentityTests {
+    private let folder: TemporaryFolder
+    private let url = URL("https://shop.example.org/")
+
+    init() throws {
+        folder = try TemporaryFolder()
+        try link("link", to: "real")
+        try link("deep", to: "real/x/y")
+    }
+
+    private var root: String { String(folder.url.path(percentEncoded: false).trimmingSuffix("/")) }
+
+    private func link(_ name: String, to target: String) throws {
+        try FileManager.default.createSymbolicLink(atPath: "\(root)/\(name)", withDestinationPath: target)
+    }
+
+    private func makeFolders() throws {
+        try FileManager.default.createDirectory(atPath: "\(root)/real/x/y", withIntermediateDirectories: true)
+    }
+
+    private func jar(_ path: String) -> CookieJar {
+        CookieJar(file: URL(filePath: "\(root)/\(path)")) { [weak folder] in recordIssue($0, while: folder) }
+    }
+
+    private static let spellings = [
+        "real/cookies.txt", "real//cookies.txt", "real/./cookies.txt", "real/x/../cookies.txt", "link/cookies.txt",
+        "link/x/y/../../cookies.txt", "deep/../../cookies.txt", "./link/../real/cookies.txt", "real/cookies.txt/",
+    ]
+
+    @Test(.fault(92), arguments: spellings)
+    func `A logout clears every jar of the file`(_ spelling: String) throws {
+        try makeFolders()
+        let (one, other) = (jar("real/cookies.txt"), jar(spelling))
+        one.store(setCookie: "a=1", from: url)
+        try one.flush()
+        other.store(setCookie: "b=1", from: url)
+        try other.flush()
+        #expect(other.cookies.count == 2)
+        other.store(setCookie: "c=1", from: url)
+        one.clear()
+        #expect(other.cookies.isEmpty)
+        try other.flush()
+        #expect(jar("link/cookies.txt").cookies.isEmpty)
+        #expect(other.cookies.isEmpty)
+    }
+
+    @Test(arguments: [
+        "missing/cookies.txt", "missing//cookies.txt", "./missing/./cookies.txt", "real/../missing/cookies.txt",
+    ])
+    func `A logout clears jars of a file whose folder is missing`(_ spelling: String) throws {
+        try makeFolders()
+        let (one, other) = (jar("missing/cookies.txt"), jar(spelling))
+        other.store(setCookie: "b=1", from: url)
+        one.clear()
+        #expect(other.cookies.isEmpty)
+    }
+
+    @Test func `A logout that is not saved yet clears a jar that is opened by another path`() throws {
+        try makeFolders()
+        let one = jar("real/cookies.txt")
+        one.store(setCookie: "a=1", from: url)
+        try one.flush()
+        one.clearInMemory()
+        #expect(jar("link/cookies.txt").cookies.isEmpty)
+    }
+
+    @Test func `A path with a changed symbolic link is another file from then on`() throws {
+        try makeFolders()
+        let (one, other) = (jar("real/cookies.txt"), jar("link/cookies.txt"))
+        try FileManager.default.removeItem(atPath: "\(root)/link")
+        try link("link", to: "real/x")
+        other.store(setCookie: "b=1", from: url)
+        one.clear()
+        #expect(other.cookies.count == 1)
+    }
+
+    @Test(arguments: [
+        ("real/cookies.txt", "real/x/cookies.txt"), ("real/cookies.txt", "real/cookies.text"),
+        ("real/\u{E9}.txt", "real/e\u{301}.txt"), ("missing/cookies.txt", "missing/x/cookies.txt"),
+    ])
+    func `Different files are not confused`(_ one: String, _ other: String) throws {
+        try makeFolders()
+        #if os(Linux)
+        let (one, other) = (jar(one), jar(other))
+        other.store(setCookie: "b=1", from: url)
+        try other.flush()
+        one.clear()
+        #expect(other.cookies.count == 1)
+        #endif
+    }
+
+    @Test func `The target of a symbolic link at the file's path is another file`() throws {
+        try makeFolders()
+        let one = jar("real/cookies.txt")
+        one.store(setCookie: "a=1", from: url)
+        try one.flush()
+        try link("real/alias.txt", to: "cookies.txt")
+        let other = CookieJar(file: URL(filePath: "\(root)/real/alias.txt"))
+        #expect(other.cookies.isEmpty)
+        other.store(setCookie: "b=1", from: url)
+        try other.flush()
+        one.clear()
+        #expect(other.cookies.map(\.name) == ["b"])
+    }
+
+    // Hard links imitate a file system that has one entry for both names.
+    @Test func `Names that differ in case are one file if the file system has one entry for them`() throws {
+        try makeFolders()
+        let (one, other) = (jar("real/cookies.txt"), jar("real/Cookies.TXT"))
+        one.store(setCookie: "a=1", from: url)
+        try one.flush()
+        for suffix in ["", ".lock"] {
+            let names = ["cookies.txt", "Cookies.TXT"].map { "\(root)/real/\($0)\(suffix)" }
+            if !FileManager.default.fileExists(atPath: names[1]) {
+                try FileManager.default.linkItem(atPath: names[0], toPath: names[1])
+            }
+        }
+        other.store(setCookie: "b=1", from: url)
+        one.clear()
+        #expect(other.cookies.isEmpty)
+    }
+}
+
+extension String {
+    fileprivate func trimmingSuffix(_ suffix: String) -> Substring {
+        hasSuffix(suffix) ? dropLast(suffix.count) : self[...]
+    }
+}
+
+@Suite("Reports of problems with a cookie file", .timeLimit(.minutes(10)))
+struct CookieFileErrorReporterTests {
+    private final class Owner: CookieJarOwner {
+        let problems = CookieFileErrorRecorder()
+        var onError: (@Sendable (any Error) -> Void)? {
+            { [problems] error in if let error = error as? CookieFileError { problems.report(error) } }
+        }
+    }
+
+    private let problems = CookieFileErrorRecorder()
+
+    private func error(_ kind: CookieFileError.Kind) -> CookieFileError {
+        CookieFileError(kind, file: URL(filePath: "/cookies.txt"), reason: "a reason")
+    }
+
+    @Test func `A kind is reported again only after it was resolved`() {
+        let reporter = CookieFileErrorReporter(hook: problems.report)
+        for _ in 0..<3 {
+            reporter.record([error(.locked)])
+            reporter.report()
+        }
+        #expect(problems.kinds == [.locked])
+        reporter.record([], resolved: [.locked])
+        reporter.record([error(.locked)])
+        reporter.report()
+        #expect(problems.kinds == [.locked, .locked])
+    }
+
+    @Test func `Each file that is set aside is reported`() {
+        let reporter = CookieFileErrorReporter(hook: problems.report)
+        reporter.record([error(.setAside), error(.cannotWrite)])
+        reporter.record([error(.setAside), error(.cannotWrite)])
+        reporter.report()
+        #expect(problems.kinds == [.setAside, .cannotWrite, .setAside])
+    }
+
+    @Test func `CookieFileErrorRecorder are kept until there is an owner, and reported to the first one`() {
+        let reporter = CookieFileErrorReporter(hook: nil)
+        reporter.record([error(.cannotRead)])
+        reporter.report()
+        let (first, second) = (Owner(), Owner())
+        reporter.attach(to: first)
+        reporter.attach(to: second)
+        #expect(first.problems.kinds == [.cannotRead])
+        reporter.record([error(.locked)])
+        reporter.report()
+        #expect(first.problems.kinds == [.cannotRead, .locked])
+        #expect(second.problems.kinds.isEmpty)
+    }
+
+    @Test func `An owner is not retained`() {
+        let reporter = CookieFileErrorReporter(hook: nil)
+        reporter.attach(to: Owner())
+        let owner = Owner()
+        reporter.attach(to: owner)
+        reporter.record([error(.locked)])
+        reporter.report()
+        #expect(owner.problems.kinds == [.locked])
+    }
 }

@@ -1,8 +1,10 @@
-import Errand
+import Dispatch
 import Foundation
-import TestSupport
+import Synchronization
 import Testing
+import TestSupport
 
+@testable import Errand
 @testable import ErrandTestSupport
 
 /// FAULT 36, and the rules of RFC 6265bis that the http-state suite does not test.
@@ -178,5 +180,244 @@ struct CookieJarTests {
         var dumped = ""
         dump(cookie, to: &dumped)
         #expect(!"\(cookie) \(String(reflecting: cookie)) \([cookie]) \(dumped)".contains("secret"))
+    }
+}
+
+// Exit tests need child processes.
+#if os(macOS) || os(Linux)
+import ErrandTesting
+import Foundation
+import Testing
+@testable import Errand
+@testable import ErrandTestSupport
+
+@Suite("Objects that call a jar when they are deinitialized", .timeLimit(.minutes(10)))
+struct CookieJarReleaseTests {
+    @Test func `A proxy that is released while its jar reads the weak reference to it`() async {
+        await #expect(processExitsWith: .success) {
+            // A deadlock ends the process here.
+            alarm(60)
+            let (jar, transport) = (CookieJar(), ScriptedTransport())
+            DispatchQueue.concurrentPerform(iterations: 2) { _ in
+                for _ in 0..<5_000 {
+                    let service = APIService.sample { $0.reloginHandler = DeinitObserver { _ = jar.cookies } }
+                    _ = APIProxy(service: service, transport: transport, cookies: jar)
+                }
+            }
+        }
+    }
+
+    @Test func `A jar that is released while the jars of its file are searched`() async {
+        await #expect(processExitsWith: .success) {
+            alarm(60)
+            let folder = try TemporaryFolder()
+            let shared = CookieJar(file: folder.file)
+            DispatchQueue.concurrentPerform(iterations: 2) { _ in
+                for _ in 0..<500 {
+                    _ = CookieJar(file: folder.file) { [asking = DeinitObserver { shared.clearInMemory() }] _ in
+                        _ = asking
+                    }
+                    shared.clearInMemory()
+                }
+            }
+        }
+    }
+}
+#endif
+
+/// One jar that many threads use; the thread sanitizer runs these tests as well.
+@Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
+struct CookieConcurrencyTests {
+    private let folder: TemporaryFolder
+    private let jar: CookieJar
+    private let url = URL("https://shop.example.org/")
+
+    init() throws {
+        folder = try TemporaryFolder()
+        jar = CookieJar(file: folder.file) { [weak folder] in recordIssue($0, while: folder) }
+    }
+
+    @Test("The last changes are saved when threads store, send, remove, save and clear at once")
+    func survivesThreads() throws {
+        DispatchQueue.concurrentPerform(iterations: 400) { number in
+            switch number % 8 {
+            case 0: try? jar.flush()
+            case 1: jar.remove { $0.name == "c\(number % 7)" }
+            case 2 where number % 40 == 2: jar.clear()
+            case 3: _ = jar.cookies
+            case 4: _ = jar.header(for: url)
+            default: jar.store(setCookie: "c\(number % 7)=\(number); Max-Age=100", from: url)
+            }
+        }
+        jar.store(setCookie: "last=1", from: url)
+        try jar.flush()
+        let saved = CookieJar(file: folder.file).cookies.map { "\($0.name)=\($0.value)" }
+        #expect(saved == jar.cookies.map { "\($0.name)=\($0.value)" })
+        #expect(saved.contains("last=1"))
+    }
+
+    @Test("A response that is stored during a logout is not kept")
+    func respectsLogout() {
+        for round in 0..<50 {
+            let before = jar.generation
+            DispatchQueue.concurrentPerform(iterations: 8) { number in
+                if number == 3 { jar.clear() }
+                jar.store(setCookie: "sid\(number)=\(round)", from: url, generation: before)
+            }
+            #expect(jar.cookies.isEmpty)
+        }
+        #expect(CookieJar(file: folder.file).cookies.isEmpty)
+    }
+
+    @Test("A cookie that changes back while its change is being saved is saved again")
+    func savesWhatChangesBack() async throws {
+        // So that a save takes a moment.
+        for number in 0..<300 {
+            let value = String(repeating: "x", count: 4_000)
+            jar.store(setCookie: "c=\(value); Max-Age=1000", from: URL("https://s\(number).example.com/"))
+        }
+        jar.store(setCookie: "sid=0", from: url)
+        try jar.flush()
+        let file = CookieFile(folder.file)
+        let former = stat(ofEntry: file.path)?.identity
+        jar.store(setCookie: "sid=1", from: url)
+        spin(while: stat(ofEntry: file.temporaryPath)?.identity == nil && stat(ofEntry: file.path)?.identity == former)
+        jar.store(setCookie: "sid=0", from: url)
+        spin(while: stat(ofEntry: file.path)?.identity == former)
+        try await until { try Data(contentsOf: folder.file).range(of: Data("\tsid\t0\n".utf8)) != nil }
+    }
+
+    @Test("A jar that is released saves its changes")
+    func savesWhenReleased() async throws {
+        let file = folder.url.appending(path: "released.txt")
+        CookieJar(file: file).store(setCookie: "a=1", from: url)
+        try await until { !CookieJar(file: file).cookies.isEmpty }
+    }
+}
+
+/// A logout through one jar while another jar of the same file loads or saves.
+@Suite("A logout while other jars load or save", .limitedConcurrency, .timeLimit(.minutes(10)))
+struct CookieLogoutRaceTests {
+    private let folder: TemporaryFolder
+    private let url = URL("https://shop.example.org/")
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func cookie(_ name: String) throws -> Cookie {
+        let jar = CookieJar()
+        jar.store(setCookie: "\(name)=1", from: url)
+        return try #require(jar.cookies.first)
+    }
+
+    private func state() -> CookieJarState {
+        CookieJarState(CookieStore(capacity: 100, suffixes: PublicSuffixList()), hasFile: true)
+    }
+
+    /// A file with one cookie.
+    private func file(_ name: String, checksum: UInt64) throws -> CookieFileSnapshot {
+        CookieFileSnapshot(contents: .init(cookies: [try cookie(name)]), checksum: checksum)
+    }
+
+    @Test func `A logout during a save discards the merged cookies`() throws {
+        var state = state()
+        let (before, saved) = (state, try file("sid", checksum: 2))
+        state.clear(upTo: CookieTimestamp(.now))
+        state.commit(saved, of: before, merged: before.store)
+        #expect(state.store.cookies.isEmpty)
+        #expect(state.fileChecksum == 2)
+        state.commit(try file("new", checksum: 4), of: state, merged: state.store)
+        #expect(state.store.cookies.map(\.name) == ["new"])
+    }
+
+    @Test func `A logout ends what changed before it during a save`() throws {
+        var state = state()
+        _ = state.insert(try cookie("sid"), isFromSecureOrigin: true, sentIn: nil, at: .now)
+        let before = state
+        _ = state.clear(at: .now)
+        state.commit(try file("sid", checksum: 2), of: before, merged: before.store)
+        #expect(state.changes.isEmpty)
+        #expect(state.isLogoutUnsaved)
+    }
+
+    @Test func `Cookies that were read before a logout are not loaded after it`() throws {
+        var state = state()
+        let (before, read) = (state, try file("sid", checksum: 1))
+        state.clear(upTo: CookieTimestamp(.now))
+        let isAdopted = state.adopt(read, readAfter: before, at: .now)
+        #expect(!isAdopted)
+        #expect(state.store.cookies.isEmpty)
+    }
+
+    @Test func `A jar that is opened before the logout is saved is empty`() throws {
+        let jar = CookieJar(file: folder.file)
+        jar.store(setCookie: "sid=1", from: url)
+        try jar.flush()
+        jar.clearInMemory()
+        let other = CookieJar(file: folder.file)
+        #expect(other.cookies.isEmpty)
+        try jar.flush()
+        #expect(CookieJar(file: folder.file).cookies.isEmpty)
+        jar.store(setCookie: "sid=2", from: url)
+        try jar.flush()
+        #expect(CookieJar(file: folder.file).cookies.map(\.value) == ["2"])
+        other.store(setCookie: "lang=de", from: url)
+        try other.flush()
+        #expect(Set(other.cookies.map(\.name)) == ["sid", "lang"])
+    }
+
+    @Test(arguments: [false, true])
+    func `A jar that saves before the logout is saved restores nothing`(_ isOlder: Bool) throws {
+        let older = CookieJar(file: folder.file)
+        let jar = CookieJar(file: folder.file)
+        jar.store(setCookie: "sid=1", from: url)
+        try jar.flush()
+        jar.clearInMemory()
+        let other = isOlder ? older : CookieJar(file: folder.file)
+        other.store(setCookie: "lang=de", from: url)
+        try other.flush()
+        #expect(other.cookies.map(\.name) == ["lang"])
+        #expect(try !String(contentsOf: folder.file, encoding: .utf8).contains("sid"))
+        try jar.flush()
+        #expect(jar.cookies.isEmpty)
+    }
+
+    @Test func `Two logouts do not prevent a later jar from reading the file`() throws {
+        let (one, other) = (CookieJar(file: folder.file), CookieJar(file: folder.file))
+        one.store(setCookie: "sid=1", from: url)
+        try one.flush()
+        one.clearInMemory()
+        other.clearInMemory()
+        try one.flush()
+        try other.flush()
+        #expect(CookieJar(file: folder.file).cookies.isEmpty)
+        other.store(setCookie: "sid=2", from: url)
+        try other.flush()
+        #expect(CookieJar(file: folder.file).cookies.map(\.value) == ["2"])
+    }
+
+    private var names: [String] { (try? folder.names) ?? [] }
+
+    @Test func `A logout discards the cookies of a jar that is saving`() throws {
+        for _ in 0..<100 {
+            let (one, other) = (CookieJar(file: folder.file), CookieJar(file: folder.file))
+            one.store(setCookie: "sid=1", from: url)
+            try one.flush()
+            other.store(setCookie: "lang=de", from: url)
+            let isSaved = Atomic(false)
+            DispatchQueue.concurrentPerform(iterations: 2) { number in
+                if number == 0 {
+                    try? other.flush()
+                    isSaved.store(true, ordering: .relaxed)
+                } else {
+                    // During the other jar's save, which has merged the cookies of both jars by then.
+                    while !names.contains("cookies.txt.errand-tmp"), !isSaved.load(ordering: .relaxed) {}
+                    one.clear()
+                }
+            }
+            #expect(!other.cookies.contains { $0.name == "sid" })
+            #expect(CookieJar(file: folder.file).cookies.isEmpty)
+        }
     }
 }

@@ -1,7 +1,7 @@
 import ErrandTesting
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Errand
 @testable import ErrandTestSupport
@@ -174,5 +174,386 @@ struct PageAPIRequestTests {
         #expect(await screen.ending() == .failure(.invalidRequest))
         #expect(list.refreshState.error?.type == .invalidRequest)
         #expect(server.queries.isEmpty)
+    }
+}
+
+@MainActor @Suite("The loading indicator of a list", .hangLimit, .timeLimit(.minutes(10)))
+struct ListIndicatorTests {
+    let server = NumberServer(count: 25)
+    let screen = Screen()
+    let list: OffsetNumbers
+
+    init() {
+        list = OffsetNumbers(delegate: screen, proxy: APIProxy(fake: server.transport))
+    }
+
+    @Test func `A reload and each next page show it until their ending`() async {
+        let indicator = IndicatorSpy()
+        list.reload(indicator: indicator, message: "one")
+        #expect(indicator.shown == ["one"] && indicator.hides == 0)
+        #expect(await screen.ending() == .success)
+        #expect(indicator.isBalanced)
+        list.reload(params: ["text": "pen"], indicator: indicator, message: "two")
+        #expect(await screen.ending() == .success)
+        while list.loadNextPage(indicator: indicator, message: "next") != nil {
+            #expect(!indicator.isBalanced)
+            #expect(await screen.ending() == .success)
+            #expect(indicator.isBalanced)
+        }
+        #expect(indicator.shown == ["one", "two", "next", "next"], "none at the end of the list")
+        #expect(server.queries.dropFirst().allSatisfy { $0.hasSuffix("text=pen") })
+    }
+
+    @Test func `A page that is already loading keeps its indicator`() async {
+        let (first, second) = (IndicatorSpy(), IndicatorSpy())
+        let id = list.loadNextPage(indicator: first)
+        #expect(list.loadNextPage(indicator: second) == id)
+        #expect(await screen.ending() == .success)
+        #expect(first.shown.count == 1 && first.isBalanced && second.shown.isEmpty)
+    }
+
+    @Test func `A load that is superseded, cancelled or fails hides its indicator`() async {
+        let indicator = IndicatorSpy()
+        list.loadNextPage(indicator: indicator)
+        list.reload(indicator: indicator)
+        list.reload(params: nil, indicator: indicator)
+        #expect(await screen.endings(3) == [.cancelled, .cancelled, .success])
+        #expect(indicator.shown.count == 3 && indicator.isBalanced)
+        server.failNextRequest()
+        list.loadNextPage(indicator: indicator)
+        #expect(await screen.ending() == .failure(.http))
+        list.loadNextPage(indicator: indicator)
+        list.cancelAllRequests()
+        #expect(await screen.ending() == .cancelled)
+        #expect(indicator.shown.count == 5 && indicator.isBalanced)
+    }
+}
+
+@MainActor @Suite("A list has pages of one account and one environment", .hangLimit, .timeLimit(.minutes(10)))
+struct ListSessionTests {
+    enum Change: CaseIterable {
+        case logout, switchAccount, environment, path
+    }
+
+    private final class Names: PageAPIRequest<[String]>, APIManager {
+        let path = "/names"
+        let method = HTTPMethod.get
+        override var strategy: any PageStrategy { .offset(limit: 2) }
+    }
+
+    private let screen = Screen()
+    private let account = Account()
+    private let transport = ScriptedTransport { request in
+        if request.url.path.hasSuffix("login") { return .json(goodsJSON([])) }
+        let token = request.headers["X-Token"] ?? ""
+        if token == "expired" { return .status(401) }
+        let offset = request.query["offset"]?.first.flatMap { Int($0) } ?? 0
+        return .json(#"{"errcode":200,"data":["\#(token)\#(offset)","\#(token)\#(offset + 1)"]}"#)
+    }
+    private let proxy: APIProxy
+
+    init() {
+        account.setToken("a")
+        var service = APIService.sample()
+        service.reloginHandler = account
+        service.commonHeaders = { [account] in ["X-Token": account.token] }
+        proxy = APIProxy(service: service, transport: transport, clock: ManualClock())
+    }
+
+    private func make(_ change: Change) {
+        switch change {
+        case .logout: proxy.logout()
+        case .switchAccount: proxy.switchAccount(to: CookieJar())
+        case .environment:
+            proxy.defaultService?.environment = APIEnvironment("other", baseURL: URL("http://other.test/api"))
+        case .path: proxy.defaultService?.baseURL.append(path: "tenants/8")
+        }
+        account.setToken("b")
+    }
+
+    @Test(.fault(59), arguments: Change.allCases)
+    func `After a change, the next page is the first one of the new account`(_ change: Change) async {
+        let list = Names(delegate: screen, proxy: proxy)
+        list.loadData()
+        #expect(await screen.ending() == .success)
+        make(change)
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        #expect(list.items == ["b0", "b1"])
+        list.itemAppeared(at: 1)
+        #expect(await screen.ending() == .success)
+        #expect(list.items == ["b0", "b1", "b2", "b3"])
+    }
+
+    @Test func `After a sign-in of the same session, the next page follows`() async throws {
+        let list = Names(delegate: screen, proxy: proxy)
+        list.loadData()
+        #expect(await screen.ending() == .success)
+        _ = try await APIRequest<JSONValue>("/login", isLoginRequest: true, proxy: proxy).value()
+        account.setToken("b")
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        #expect(list.items == ["a0", "a1", "b2", "b3"])
+    }
+
+    @Test func `After a relogin, the next page follows`() async {
+        let list = Names(delegate: screen, proxy: proxy)
+        list.loadData()
+        #expect(await screen.ending() == .success)
+        account.setToken("expired")
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        #expect(account.logins == 1)
+        #expect(list.items == ["a0", "a1", "t12", "t13"])
+    }
+
+    @Test(arguments: Change.allCases)
+    func `An iteration ends when the account or the environment changes`(_ change: Change) async {
+        let list = Names(delegate: screen, proxy: proxy)
+        var pages: [[String]] = []
+        let error = await #expect(throws: APIError.self) {
+            for try await page in list.pages() {
+                pages.append(page)
+                make(change)
+            }
+        }
+        #expect(error?.type == .cancelled)
+        #expect(error?.reason == "the account or the environment has changed during the iteration")
+        #expect(pages == [["a0", "a1"]])
+    }
+}
+
+@MainActor @Suite("A list keeps the parameters of its reload", .hangLimit, .timeLimit(.minutes(10)))
+struct ReloadParamsTests {
+    final class Numbers: PageAPIRequest<[Int]>, APIManager {
+        let path = "/numbers"
+        let method = HTTPMethod.get
+        override var strategy: any PageStrategy { .offset(limit: 10) }
+    }
+
+    let server = NumberServer(count: 25)
+    let screen = Screen(params: ["shop": 7])
+
+    private func numbers() -> Numbers {
+        Numbers(delegate: screen, paramSource: screen, proxy: APIProxy(fake: server.transport))
+    }
+
+    @Test func `The following pages have the parameters of the reload`() async {
+        let list = numbers()
+        screen.onParams = { _ in Issue.record("asked") }
+        list.reload(params: ["text": "pen"])
+        #expect(await screen.ending() == .success)
+        while list.loadNextPage() != nil { #expect(await screen.ending() == .success) }
+        #expect(list.items == Array(0..<25))
+        list.refreshAll()
+        _ = await screen.endings(3)
+        #expect(server.queries.count >= 6)
+        for query in server.queries { #expect(query.hasSuffix("text=pen")) }
+    }
+
+    @Test func `A reload without parameters asks the param source again, and so do the following pages`() async {
+        let list = numbers()
+        list.loadData(params: ["text": "pen"])
+        #expect(await screen.ending() == .success)
+        list.reload()
+        #expect(await screen.ending() == .success)
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        #expect(server.queries.map { $0.hasSuffix("text=pen") } == [true, false, false])
+        #expect(server.queries.suffix(2).allSatisfy { $0.hasSuffix("shop=7") })
+    }
+
+    @Test func `After a load that was needed, the param source is asked again for each page and for another load`()
+        async
+    {
+        let list = numbers()
+        var questions = 0
+        screen.onParams = { _ in questions += 1 }
+        list.loadIfNeeded(maxAge: .seconds(60))
+        #expect(await screen.ending() == .success)
+        #expect(questions == 1)
+        screen.params = ["shop": 8]
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        screen.params = ["shop": 9]
+        list.loadAgain()
+        #expect(await screen.ending() == .success)
+        #expect(questions == 3 && list.items.count == 10)
+        #expect(server.queries.map { $0.suffix(6) } == ["shop=7", "shop=8", "shop=9"])
+    }
+
+    @Test func `A load that was needed, and has failed, is tried again with the parameters of that moment`() async {
+        let list = numbers()
+        server.failNextRequest()
+        list.loadIfNeeded(maxAge: .seconds(60))
+        #expect(await screen.ending() == .failure(.http))
+        screen.params = ["shop": 8]
+        #expect(list.retry() != nil)
+        #expect(await screen.ending() == .success)
+        #expect(list.items.count == 10)
+        #expect(server.queries.map { $0.suffix(6) } == ["shop=7", "shop=8"])
+    }
+
+    @Test
+    func `After a failed reload the pages of the list keep their parameters, and a retry has those of the reload`()
+        async
+    {
+        let list = numbers()
+        list.reload(params: ["text": "pen"])
+        #expect(await screen.ending() == .success)
+        server.failNextRequest("ink")
+        list.reload(params: ["text": "ink"])
+        #expect(await screen.ending() == .failure(.http))
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        #expect(list.items == Array(0..<20))
+        list.retry()
+        #expect(await screen.ending() == .success)
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        #expect(
+            server.queries.map { $0.hasSuffix("text=ink") ? "ink" : "pen" } == ["pen", "ink", "pen", "ink", "ink"]
+        )
+    }
+
+    @Test func `After a cancelled reload the pages of the list keep their parameters`() async {
+        let list = numbers()
+        list.reload(params: ["text": "pen"])
+        #expect(await screen.ending() == .success)
+        list.reload(params: ["text": "ink"])
+        list.cancelAllRequests()
+        #expect(await screen.ending() == .cancelled)
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        #expect(list.items.count == 20)
+        #expect(server.queries.last?.hasSuffix("text=pen") == true)
+        list.loadAgain()
+        #expect(await screen.ending() == .success)
+        #expect(server.queries.last?.hasSuffix("text=ink") == true, "the newest reload")
+    }
+
+    @Test func `Without a list, the first page has the parameters of the reload that failed`() async {
+        let list = numbers()
+        server.failNextRequest()
+        list.reload(params: ["text": "pen"])
+        #expect(await screen.ending() == .failure(.http))
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        #expect(server.queries.allSatisfy { $0.hasSuffix("text=pen") })
+    }
+
+    @Test func `A list that is loaded again loads the page that has failed`() async {
+        let list = numbers()
+        list.reload(params: ["text": "pen"])
+        #expect(await screen.ending() == .success)
+        server.failNextRequest()
+        list.loadNextPage()
+        #expect(await screen.ending() == .failure(.http))
+        #expect((list as BaseAPIRequest).loadAgain() != nil)
+        #expect(await screen.ending() == .success)
+        #expect(list.items == Array(0..<20))
+        #expect(server.queries[1] == server.queries[2])
+        list.loadAgain()
+        #expect(await screen.ending() == .success)
+        #expect(list.items == Array(0..<10), "nothing has failed: a reload")
+        #expect(server.queries.allSatisfy { $0.hasSuffix("text=pen") })
+    }
+
+    @Test func `A closure and an async call receive the first page of a list`() async throws {
+        let list = numbers()
+        #expect(try await list.value(params: ["text": "pen"]) == Array(0..<10))
+        let page = await withCheckedContinuation { page in
+            list.loadData(params: ["text": "ink"]) { page.resume(returning: $0) }
+        }
+        #expect(try page.get() == Array(0..<10))
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        #expect(server.queries.last?.hasSuffix("text=ink") == true)
+    }
+
+    @Test func `A page that the list has not taken is no reason not to load it`() async {
+        let list = numbers()
+        list.loadData()
+        #expect(await screen.ending() == .success)
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        // The second of its two pages.
+        screen.onEvent = { request, _ in request.cancelAllRequests() }
+        list.refreshAll()
+        #expect(await screen.endings(2) == [.success, .cancelled])
+        screen.onEvent = nil
+        let sent = server.queries.count
+        list.loadIfNeeded(maxAge: .seconds(60))
+        #expect(await screen.ending() == .success)
+        #expect(server.queries.count == sent + 1)
+        list.loadIfNeeded(maxAge: .seconds(60))
+        #expect(await screen.ending() == .success)
+        #expect(server.queries.count == sent + 1)
+    }
+}
+
+@MainActor @Suite("A page of a list ends with the last of those who want it", .timeLimit(.minutes(10)))
+struct JoinedPageTests {
+    let screen = Screen()
+    let gate = Latch()
+
+    /// A list whose second page waits.
+    private func list() -> OffsetNumbers {
+        let server = NumberServer(count: 35)
+        let transport = ScriptedTransport { [gate] request in
+            if request.url.query()?.contains("offset=0") == false { try await gate.wait() }
+            return server.response(request)
+        }
+        return OffsetNumbers(delegate: screen, proxy: APIProxy(fake: transport))
+    }
+
+    /// Waits for the second page in a task that has received the first.
+    private func iteration(_ list: OffsetNumbers) async -> Task<[Int]?, any Error> {
+        let task = Task {
+            var pages = list.pages().makeAsyncIterator()
+            _ = try await pages.next()
+            return try await pages.next()
+        }
+        await suspend(while: list.items.isEmpty || !list.appendState.isLoading)
+        return task
+    }
+
+    @Test func `An iteration that is cancelled leaves a page that the screen has joined`() async {
+        let list = list()
+        let pages = await iteration(list)
+        let id = list.loadNextPage()
+        #expect(list.proxy.activeRequests.map(\.id) == [id])
+        pages.cancel()
+        await #expect { try await pages.value } throws: { ($0 as? APIError)?.type == .cancelled }
+        #expect(list.proxy.activeRequests.map(\.id) == [id] && list.waiters.isEmpty)
+        gate.open()
+        #expect(await screen.ending() == .success)
+        #expect(list.items == Array(0..<20))
+    }
+
+    @Test func `An iteration that has joined a page leaves it to the screen`() async throws {
+        let list = list()
+        var iterator = list.pages().makeAsyncIterator()
+        _ = try await iterator.next()
+        list.loadNextPage()
+        let joined = Task { [iterator] in
+            var iterator = iterator
+            return try await iterator.next(isolation: #isolation)
+        }
+        await suspend(while: list.waiters.isEmpty)
+        joined.cancel()
+        await #expect { try await joined.value } throws: { ($0 as? APIError)?.type == .cancelled }
+        gate.open()
+        #expect(await screen.ending() == .success)
+        #expect(list.items == Array(0..<20))
+    }
+
+    @Test func `A page that only an iteration wants is cancelled with it`() async {
+        let list = list()
+        let pages = await iteration(list)
+        pages.cancel()
+        await #expect { try await pages.value } throws: { ($0 as? APIError)?.type == .cancelled }
+        #expect(list.proxy.activeRequests.isEmpty && list.items == Array(0..<10))
+        #expect(screen.events.isEmpty)
     }
 }

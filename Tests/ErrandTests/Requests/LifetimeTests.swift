@@ -115,3 +115,266 @@ struct LifetimeTests {
         #expect(released == nil)
     }
 }
+
+// Exit tests need child processes.
+#if os(macOS) || os(Linux)
+import ErrandTesting
+import Foundation
+import Testing
+import TestSupport
+@testable import Errand
+@testable import ErrandTestSupport
+
+@Suite("Objects that the library releases may call it", .hangLimit, .timeLimit(.minutes(10)))
+struct ReleaseTests {
+    /// The reasons for which a load is removed from the table.
+    private enum Manner: CaseIterable {
+        case response, cancelByID, cancelSome, cancelAll, release, logout
+    }
+
+    /// An indicator that retains an object while it is shown.
+    private final class Indicator: LoadingIndicator {
+        private let asking: DeinitObserver
+
+        init(_ asking: DeinitObserver) { self.asking = asking }
+
+        func showLoading(_ message: String?) {}
+        func hideLoading() {}
+    }
+
+    @Test func `A replaced service may call the library`() async {
+        await #expect(processExitsWith: .success) {
+            let released = Counter()
+            let proxy = APIProxy(transport: ScriptedTransport())
+            proxy.defaultService = APIService.sample { $0.reloginHandler = Self.asking(proxy, released) }
+            proxy.defaultService = nil
+            #expect(released.count == 1)
+        }
+    }
+
+    @Test func `A replaced error hook may call the library`() async {
+        await #expect(processExitsWith: .success) {
+            let released = Counter()
+            let proxy = APIProxy(transport: ScriptedTransport())
+            proxy.onError = { [asking = Self.asking(proxy, released)] _ in _ = asking }
+            proxy.onError = nil
+            #expect(released.count == 1)
+        }
+    }
+
+    @Test func `The parameters and the indicator of a load may call it, at every ending`() async {
+        await #expect(processExitsWith: .success) { @MainActor in
+            for manner in Manner.allCases {
+                for (isQueued, joins) in [(false, false), (true, false), (false, true)] {
+                    let released = Counter()
+                    await Self.end(manner, isQueued: isQueued, joins: joins, released)
+                    await suspend(while: released.count < 2)
+                }
+            }
+        }
+    }
+
+    @MainActor private static func end(_ manner: Manner, isQueued: Bool, joins: Bool, _ released: Counter) async {
+        let latch = Latch()
+        let transport = ScriptedTransport { _ in
+            try await latch.wait()
+            return .json(goodsJSON([]))
+        }
+        let proxy = APIProxy(service: .sample(), transport: transport, queueLimits: QueueLimits(perHost: 1))
+        let (blocker, screen) = (GoodsRequest(proxy: proxy), Screen())
+        if isQueued { blocker.loadData() }
+        var request: GoodsRequest? = GoodsRequest(delegate: screen, paramSource: screen, proxy: proxy)
+        request?.method = .get
+        request?.ownOptions.coalescesIdentical = joins
+        request?.ownOptions.reportsProgress = true
+        screen.params = ["last": asking(proxy, released)]
+        let id = request?.loadData(indicator: Indicator(asking(proxy, released)))
+        screen.params = nil
+        if joins { await suspend(while: proxy.sharedLoadCount == 0) }
+        #expect(proxy.queuedCount == (isQueued ? 1 : 0))
+        switch manner {
+        case .response: latch.open()
+        case .cancelByID: proxy.cancelRequest(id ?? .next())
+        case .cancelSome: proxy.cancelRequests([id].compactMap(\.self))
+        case .cancelAll: proxy.cancelAllRequests()
+        case .release: request = nil
+        case .logout: proxy.logout()
+        }
+        latch.open()
+        await suspend(while: !proxy.activeRequests.isEmpty)
+        withExtendedLifetime((blocker, request)) {}
+    }
+
+    @Test func `IDs that are created while they are read may call it`() async {
+        await #expect(processExitsWith: .success) {
+            let proxy = APIProxy(transport: ScriptedTransport())
+            proxy.cancelRequests(
+                (0..<2).lazy.map { _ in
+                    _ = proxy.activeRequests
+                    return RequestID.next()
+                }
+            )
+        }
+    }
+
+    @Test func `The error of a relogin may call it when another outcome replaces it`() async {
+        await #expect(processExitsWith: .success) { @MainActor in
+            struct Refused: Error { let asking: DeinitObserver }
+            let (released, account) = (Counter(), Account())
+            let transport = ScriptedTransport { $0.headers["X-Login"] == nil ? .status(401) : .json(goodsJSON([])) }
+            let proxy = APIProxy(fake: transport, service: .sample { $0.reloginHandler = account })
+            account.login = { [unowned proxy] in throw Refused(asking: Self.asking(proxy, released)) }
+            @MainActor func load(isLogin: Bool = false) async {
+                let request = GoodsRequest(proxy: proxy)
+                request.customLogin = isLogin
+                if isLogin { request.customHeaders = ["X-Login": "1"] }
+                _ = await request.outcome()
+            }
+            let replacements: [@MainActor () async -> Void] = [
+                { await load(isLogin: true) }, { proxy.logout() }, { await load() },
+            ]
+            for (number, replace) in replacements.enumerated() {
+                await load()
+                await sentinel(proxy)
+                await replace()
+                await suspend(while: released.count == number)
+            }
+        }
+    }
+
+    private static func asking(_ proxy: APIProxy, _ released: Counter) -> DeinitObserver {
+        DeinitObserver { [weak proxy] in
+            _ = proxy?.activeRequests
+            proxy?.defaultService?.login.didSignIn()
+            _ = released.next()
+        }
+    }
+}
+#endif
+
+@MainActor @Suite("A request that is released while it loads and its delegate exists", .timeLimit(.minutes(10)))
+struct ReleaseFaultTests {
+    private nonisolated static let mark = "errand: fault: "
+
+    /// The releases that are no mistake.
+    private enum Release: CaseIterable {
+        case afterCancel, afterCancelByID, afterEnding, beforeLoading, withoutDelegate, toFinish, withScreen
+    }
+
+    private final class OtherRequest: BaseAPIRequest, APIManager {
+        typealias Response = Void
+        let path = "/others/{id}?token=s3cret"
+        let method = HTTPMethod.get
+    }
+
+    /// A screen with a request in a property.
+    private final class Owner: APIManagerCallbackDelegate {
+        private let proxy: APIProxy
+        private lazy var goods = GoodsRequest(delegate: self, proxy: proxy)
+
+        init(proxy: APIProxy) { self.proxy = proxy }
+
+        func appear() { goods.loadData() }
+        func managerCallAPIDidSucceed(_ request: BaseAPIRequest) {}
+        func managerCallAPIDidFail(_ request: BaseAPIRequest, with error: APIError) {}
+    }
+
+    private nonisolated static func gatedProxy(_ gate: Latch) -> APIProxy {
+        APIProxy(
+            fake: ScriptedTransport { _ throws(TransportError) in
+                try await gate.wait()
+                return .json(goodsJSON([]))
+            }
+        )
+    }
+
+    private nonisolated static func faults(in result: ExitTest.Result?) -> [String] {
+        String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+            .split(separator: "\n").map(String.init).filter { $0.contains(mark) }
+    }
+
+    private static func loadAndRelease(_ request: some APIManager) {
+        request.loadData()
+    }
+
+    // Exit tests need child processes.
+    #if os(macOS) || os(Linux)
+    @Test func `Its class, path and remedy are reported on standard error, once for each class`() async throws {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { @MainActor in
+            let (proxy, screen) = (Self.gatedProxy(Latch()), Screen())
+            for _ in 0..<3 {
+                Self.loadAndRelease(GoodsRequest(delegate: screen, proxy: proxy))
+                Self.loadAndRelease(OtherRequest(delegate: screen, proxy: proxy))
+            }
+            #expect(proxy.activeRequests.isEmpty)
+            await sentinel(proxy)
+            #expect(screen.events.isEmpty)
+        }
+        let faults = Self.faults(in: result)
+        #expect(faults.count == 2)
+        let remedy =
+            "the load is cancelled, and its delegate is not notified. "
+            + "Keep the request in a property or await value(); before discarding it, call cancelAllRequests()."
+        #expect(faults.first == Self.mark + "GoodsRequest was released while it loaded /goods: \(remedy)")
+        #expect(faults.last == Self.mark + "OtherRequest was released while it loaded /others/{id}: \(remedy)")
+    }
+
+    @Test func `Nothing is reported when the release is no mistake`() async throws {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { @MainActor in
+            for release in Release.allCases {
+                let (gate, screen) = (Latch(), Screen())
+                let proxy = Self.gatedProxy(gate)
+                await Self.perform(release, proxy, screen, gate)
+                await suspend(while: !proxy.activeRequests.isEmpty)
+            }
+        }
+        #expect(Self.faults(in: result).isEmpty)
+    }
+    #endif
+
+    private static func perform(_ release: Release, _ proxy: APIProxy, _ screen: Screen, _ gate: Latch) async {
+        let request = GoodsRequest(delegate: release == .withoutDelegate ? nil : screen, proxy: proxy)
+        if release == .toFinish { request.ownOptions.releasePolicy = .finish }
+        guard release != .beforeLoading else { return }
+        guard release != .withScreen else {
+            let owner = Owner(proxy: proxy)
+            return owner.appear()
+        }
+        let id = request.loadData()
+        switch release {
+        case .afterCancel: request.cancelAllRequests()
+        case .afterCancelByID: proxy.cancelRequest(id)
+        case .toFinish: gate.open()
+        case .afterEnding:
+            gate.open()
+            #expect(await screen.ending() == .success)
+        default: break
+        }
+    }
+
+    @Test func `An async call retains its request, and the delegate is not notified`() async throws {
+        let (gate, screen) = (Latch(), Screen())
+        let proxy = Self.gatedProxy(gate)
+        let call = Task { try await GoodsRequest(delegate: screen, proxy: proxy).value() }
+        await suspend(while: proxy.activeRequests.isEmpty)
+        await sentinel(proxy)
+        #expect(proxy.activeRequests.count == 1)
+        gate.open()
+        #expect(try await call.value.isEmpty)
+        #expect(screen.events.isEmpty)
+    }
+
+    // Exit tests need child processes.
+    #if os(macOS) || os(Linux)
+    @Test func `A cancelled async call reports nothing`() async throws {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { @MainActor in
+            let (proxy, screen) = (Self.gatedProxy(Latch()), Screen())
+            let call = Task { try await GoodsRequest(delegate: screen, proxy: proxy).value() }
+            await suspend(while: proxy.activeRequests.isEmpty)
+            call.cancel()
+            await #expect(throws: APIError.self) { try await call.value }
+        }
+        #expect(Self.faults(in: result).isEmpty)
+    }
+    #endif
+}

@@ -179,3 +179,343 @@ struct LoginSessionTests {
         #expect(account.expiries == 0)
     }
 }
+
+@MainActor @Suite("A closure of the service decides whether a login has expired", .timeLimit(.minutes(10)))
+struct LoginDecisionTests {
+    /// What a server refuses a token with.
+    enum Refusal: CaseIterable {
+        case status, otherStatus, acceptedStatus, code, reader
+
+        var response: HTTPResponse {
+            switch self {
+            case .status, .acceptedStatus: .json(#"{"errcode":7,"msg":"no"}"#, status: 401)
+            case .otherStatus: .json(#"{"errcode":7,"msg":"no"}"#, status: 403)
+            case .code: .json(#"{"errcode":7,"msg":"no"}"#)
+            case .reader: .json(#"{"errcode":7,"msg":"no"}"#, status: 440)
+            }
+        }
+
+        /// Whether it is an expired login without the closure.
+        var isExpiry: Bool { self == .status || self == .reader }
+
+        /// How the load ends if it is none.
+        var type: APIErrorType? { self == .acceptedStatus ? nil : self == .code ? .server : .http }
+    }
+
+    private let account = Account()
+
+    private func proxy(
+        _ refusal: HTTPResponse,
+        _ decide: @escaping @Sendable (APIResponse) -> Bool?
+    ) -> (APIProxy, ScriptedTransport) {
+        let transport = ScriptedTransport { $0.headers["X-Token"] == "t1" ? .json(goodsJSON([])) : refusal }
+        let service = APIService.sample { [account] in
+            $0.reloginHandler = account
+            $0.commonHeaders = { ["X-Token": account.token] }
+            $0.failureReader = FailureReader { $0.status == 440 ? ServerFailure(code: 7, type: .loginExpired) : nil }
+            $0.isLoginExpired = decide
+        }
+        return (APIProxy(fake: transport, service: service), transport)
+    }
+
+    private func request(_ refusal: Refusal, _ proxy: APIProxy) -> MaybeGoods {
+        let request = MaybeGoods(proxy: proxy)
+        if refusal == .acceptedStatus { request.ownOptions.acceptedStatuses = [401] }
+        return request
+    }
+
+    @Test(arguments: Refusal.allCases, [true, false, nil] as [Bool?])
+    func `It decides about every refusal, with status, code and body`(_ refusal: Refusal, _ decision: Bool?) async {
+        let seen = Lock<[String]>([])
+        let (proxy, transport) = proxy(refusal.response) { response in
+            seen.withLock {
+                $0.append("\(response.status) \(response.serverCode?.text ?? "-") \(response.body.count)")
+            }
+            return decision
+        }
+        let request = request(refusal, proxy)
+        let isExpired = decision ?? refusal.isExpiry
+        let type: APIErrorType?
+        do throws(APIError) {
+            _ = try await request.value()
+            type = nil
+        } catch {
+            type = error.type
+        }
+        #expect(type == (isExpired ? nil : refusal.type))
+        #expect(account.logins == (isExpired ? 1 : 0) && account.expiries == 0)
+        #expect(transport.requests.count == (isExpired ? 2 : 1))
+        // Not for the success after the relogin.
+        #expect(seen.withLock(\.self) == ["\(refusal.response.status) 7 \(refusal.response.body.count)"])
+    }
+
+    @Test func `A POST whose password has to be repeated is sent once, and the good token stays`() async {
+        let refusal = HTTPResponse.json(#"{"errcode":"PASSWORD_REQUIRED","msg":"again"}"#, status: 401)
+        let (proxy, transport) = proxy(refusal) { $0.serverCode == "PASSWORD_REQUIRED" ? false : nil }
+        let request = GoodsRequest(proxy: proxy)
+        #expect(await request.outcome() == .http)
+        #expect(request.error?.code == "PASSWORD_REQUIRED" && request.error?.status == 401)
+        #expect(transport.requests.count == 1 && account.logins == 0 && account.token == "t0")
+    }
+
+    @Test func `It is not called for a login request`() async {
+        let (proxy, _) = proxy(.status(401)) { _ in
+            Issue.record("called")
+            return true
+        }
+        let request = GoodsRequest(proxy: proxy)
+        request.customLogin = true
+        #expect(await request.outcome() == .http)
+        #expect(account.logins == 0)
+    }
+
+    @Test(arguments: [true, false, nil] as [Bool?])
+    func `A plain call is sent again as it decides`(_ decision: Bool?) async throws {
+        let (proxy, transport) = proxy(.status(401)) { _ in decision }
+        let service = try #require(proxy.defaultService)
+        let response = try await proxy.send(HTTPRequest(.get, URL("/ping")), to: service)
+        #expect(response.status == (decision == false ? 401 : 200))
+        #expect(transport.requests.count == (decision == false ? 1 : 2))
+    }
+
+    @Test(arguments: ["{}", "<html>sign in</html>"])
+    func `It is called once for an accepted status whose body is in a file`(_ body: String) async throws {
+        let calls = Lock(0)
+        let (proxy, _) = proxy(HTTPResponse(status: 401, body: Data(body.utf8))) { response in
+            calls.withLock { $0 += 1 }
+            return response.status == 401
+        }
+        let folder = try TemporaryFolder()
+        let file = folder.url.appending(path: "a")
+        let options = APIRequestOptions(acceptedStatuses: [401])
+        let request = APIRequest<DownloadedFile>("/a", destination: .file(file), options: options, proxy: proxy)
+        _ = try await request.value()
+        #expect(try String(contentsOf: file, encoding: .utf8) == goodsJSON([]))
+        #expect(calls.withLock(\.self) == 1 && account.logins == 1)
+    }
+}
+
+private final class MaybeGoods: SampleRequest, APIManager {
+    typealias Response = [Goods]?
+}
+
+@MainActor @Suite("A login is renewed before it expires", .hangLimit, .timeLimit(.minutes(10)))
+struct EarlyRenewalTests: SessionScene {
+    let screen = Screen()
+    let account = Account()
+    let clock = ManualClock()
+
+    /// Accepts every token.
+    private let accepting = ScriptedTransport { _ in .json(goodsJSON([])) }
+
+    private func tokens(_ transport: ScriptedTransport) -> [String?] {
+        transport.requests.map { $0.headers["X-Token"] }
+    }
+
+    private func waitForWaiters(_ count: Int, _ proxy: APIProxy) async {
+        await suspend(while: proxy.defaultService?.login.waiterCount != count)
+    }
+
+    @Test func `Loads that begin when the date has come share one relogin, and are sent with the new login`() async {
+        let (gate, proxy) = (Latch(), proxy(accepting))
+        account.loginRenewalDate = clock.date
+        account.gate = gate
+        account.login = { [account, clock] in account.loginRenewalDate = clock.date.addingTimeInterval(60) }
+        let requests = (0..<20).map { _ in load(proxy) }
+        await waitForWaiters(20, proxy)
+        #expect(accepting.requests.isEmpty)
+        gate.open()
+        #expect(await screen.endings(of: requests) == Array(repeating: .success, count: 20))
+        #expect(tokens(accepting) == Array(repeating: "t1", count: 20))
+        #expect(account.logins == 1)
+        #expect(proxy.defaultService?.login.generation == 1)
+    }
+
+    @Test func `A login is used until its date, which is examined again before a retry`() async {
+        let responses = Responses([
+            .json(goodsJSON([])), .status(503, headers: ["Retry-After": "60"]), .json(goodsJSON([])),
+        ])
+        let transport = ScriptedTransport { _ in responses.next() }
+        let proxy = proxy(transport)
+        account.loginRenewalDate = clock.date.addingTimeInterval(30)
+        #expect(await screen.endings(of: [load(proxy)]) == [.success])
+        let second = load(proxy)
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(60))
+        #expect(await screen.endings(of: [second]) == [.success])
+        #expect(tokens(transport) == ["t0", "t0", "t1"])
+        #expect(account.logins == 1)
+    }
+
+    @Test func `After a renewal that fails the login is used until it is refused`() async {
+        let proxy = proxy(accepting)
+        account.loginRenewalDate = clock.date
+        account.fails = true
+        for _ in 0..<3 {
+            let requests = (0..<3).map { _ in load(proxy) }
+            #expect(await screen.endings(of: requests) == [.success, .success, .success])
+        }
+        #expect(tokens(accepting) == Array(repeating: "t0", count: 9))
+        #expect(account.logins == 1 && account.expiries == 0)
+        #expect(proxy.defaultService?.login.generation == 0)
+    }
+
+    @Test func `A renewal that is cancelled is one that fails, and is not begun again`() async {
+        let proxy = proxy(accepting)
+        account.loginRenewalDate = clock.date
+        account.login = { throw CancellationError() }
+        let requests = (0..<3).map { _ in load(proxy) }
+        #expect(await screen.endings(of: requests) == Array(repeating: .success, count: 3))
+        #expect(tokens(accepting) == Array(repeating: "t0", count: 3))
+        #expect((account.logins, account.expiries) == (1, 0))
+    }
+
+    @Test func `A load that is refused after a renewal that failed starts a relogin`() async {
+        let proxy = proxy(refusing(but: "t2"))
+        account.loginRenewalDate = clock.date
+        account.login = { [account] in account.fails = account.logins == 1 }
+        let request = load(proxy)
+        #expect(await screen.endings(of: [request]) == [.success])
+        #expect(account.logins == 2 && account.expiries == 0)
+    }
+
+    @Test(arguments: [true, false])
+    func `A load that is refused while a renewal runs makes it a relogin like any other`(_ fails: Bool) async {
+        let (sent, gate) = (Latch(), Latch())
+        let transport = ScriptedTransport { request in
+            guard request.headers["X-Token"] == "t0" else { return .json(goodsJSON([])) }
+            try await sent.wait()
+            return .status(401)
+        }
+        let proxy = proxy(transport)
+        account.loginRenewalDate = clock.date.addingTimeInterval(10)
+        account.gate = gate
+        account.fails = fails
+        var requests = [load(proxy)]
+        await transport.waitForRequests(1)
+        clock.advance(by: .seconds(10))
+        requests.append(load(proxy))
+        await waitForWaiters(1, proxy)
+        sent.open()
+        await waitForWaiters(2, proxy)
+        gate.open()
+        let ending = fails ? Screen.Event.failure(.loginExpired) : .success
+        #expect(await screen.endings(of: requests) == [ending, ending])
+        #expect(account.logins == 1)
+        #expect(account.expiries == (fails ? 1 : 0))
+        account.setToken("t9")
+        #expect(await screen.endings(of: [load(proxy)]) == [.success])
+        #expect(account.logins == 1, "the date starts no second one")
+    }
+
+    @Test func `A late refusal of an older login does not make a renewal that fails a failure of its load`() async {
+        let (late, gate) = (Latch(), Latch())
+        let transport = ScriptedTransport { request in
+            guard request.headers["X-Token"] == "t0" else { return .json(goodsJSON([])) }
+            if request.url.path.hasSuffix("late") { try await late.wait() }
+            return .status(401)
+        }
+        let proxy = proxy(transport)
+        var requests = [load(proxy, "/late")]
+        await transport.waitForRequests(1)
+        account.login = { [account, clock] in account.loginRenewalDate = clock.date.addingTimeInterval(10) }
+        #expect(await screen.endings(of: [load(proxy)]) == [.success])
+        clock.advance(by: .seconds(10))
+        (account.gate, account.fails) = (gate, true)
+        requests.append(load(proxy))
+        await waitForWaiters(1, proxy)
+        late.open()
+        await waitForWaiters(2, proxy)
+        gate.open()
+        #expect(await screen.endings(of: requests) == [.success, .success])
+        #expect(account.logins == 2 && account.expiries == 0)
+    }
+
+    @Test func `A date that has passed when the relogin returns starts no other`() async {
+        let proxy = proxy(accepting)
+        account.loginRenewalDate = .distantPast
+        for _ in 0..<3 { #expect(await screen.endings(of: [load(proxy)]) == [.success]) }
+        #expect(account.logins == 1)
+        account.loginRenewalDate = clock.date.addingTimeInterval(-1)
+        #expect(await screen.endings(of: [load(proxy)]) == [.success])
+        #expect(account.logins == 1, "it had passed as well")
+        clock.advance(by: .seconds(1))
+        account.loginRenewalDate = clock.date
+        #expect(await screen.endings(of: [load(proxy)]) == [.success])
+        #expect(account.logins == 2)
+    }
+
+    @Test func `After a renewal that failed no date up to its beginning starts another`() async {
+        let proxy = proxy(accepting)
+        account.fails = true
+        for seconds in [-9.0, -5, -1] {
+            account.loginRenewalDate = clock.date.addingTimeInterval(seconds)
+            #expect(await screen.endings(of: [load(proxy)]) == [.success])
+        }
+        #expect(account.logins == 1 && account.expiries == 0)
+    }
+
+    @Test func `Renewals are not counted as logins that do not help`() async {
+        let proxy = proxy(
+            ScriptedTransport { $0.headers["X-Token"] == "old" ? .status(401) : .json(goodsJSON([])) }
+        )
+        for _ in 0..<6 {
+            clock.advance(by: .seconds(1))
+            account.loginRenewalDate = clock.date
+            #expect(await screen.endings(of: [load(proxy)]) == [.success])
+        }
+        #expect(account.logins == 6)
+        account.setToken("old")
+        #expect(await screen.endings(of: [load(proxy)]) == [.success])
+        #expect(account.logins == 7 && account.expiries == 0)
+    }
+
+    @Test func `A login that the app has renewed meanwhile is not renewed again`() async {
+        let proxy = proxy(accepting)
+        account.loginRenewalDate = clock.date
+        let request = load(proxy)
+        account.loginRenewalDate = clock.date.addingTimeInterval(60)
+        #expect(await screen.endings(of: [request]) == [.success])
+        #expect(account.logins == 0)
+        #expect(proxy.defaultService?.login.generation == 0)
+    }
+
+    @Test func `A renewal that takes too long lets its loads be sent`() async {
+        let (late, proxy) = (Latch(), proxy(accepting))
+        account.loginRenewalDate = clock.date
+        account.login = { await late.waitIgnoringCancellation() }
+        let request = load(proxy)
+        await waitForWaiters(1, proxy)
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(60))
+        #expect(await screen.endings(of: [request]) == [.success])
+        #expect(tokens(accepting) == ["t0"] && account.expiries == 0)
+        late.open()
+    }
+
+    @Test func `A logout and a cancel end the loads that wait for a renewal`() async {
+        let (gate, proxy) = (Latch(), proxy(accepting))
+        account.loginRenewalDate = clock.date
+        account.gate = gate
+        let requests = (0..<3).map { _ in load(proxy) }
+        await waitForWaiters(3, proxy)
+        requests[0].cancelAllRequests()
+        await waitForWaiters(2, proxy)
+        proxy.logout()
+        #expect(await screen.endings(of: requests) == [.cancelled, .cancelled, .cancelled])
+        gate.open()
+        account.loginRenewalDate = nil
+        #expect(await screen.endings(of: [load(proxy)]) == [.success])
+        #expect(account.expiries == 0 && accepting.requests.count == 1)
+    }
+
+    @Test func `A login request neither waits for a renewal nor starts one`() async {
+        let proxy = proxy(accepting)
+        account.loginRenewalDate = clock.date
+        let login = GoodsRequest(delegate: screen, proxy: proxy)
+        login.customLogin = true
+        login.loadData()
+        #expect(await screen.endings(of: [login]) == [.success])
+        #expect(account.logins == 0 && tokens(accepting) == ["t0"])
+    }
+}

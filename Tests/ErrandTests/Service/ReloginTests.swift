@@ -1,7 +1,7 @@
 import ErrandTesting
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Errand
 @testable import ErrandTestSupport
@@ -256,5 +256,200 @@ struct ReloginTests {
         request.loadData()
         #expect(await screen.ending() == .failure(.loginExpired))
         #expect(request.error?.message == "expired")
+    }
+}
+
+@MainActor
+@Suite("A handler is in one relogin at a time, even if it ignores its cancel", .hangLimit, .timeLimit(.minutes(10)))
+struct ReloginOverlapTests: SessionScene {
+    let screen = Screen()
+    let account = Account()
+    let clock = ManualClock()
+    private let calls = Calls()
+
+    /// The calls of a handler that returns when the test releases it, even when its task is cancelled.
+    @MainActor private final class Calls {
+        private(set) var open: [Latch] = []
+        private(set) var most = 0
+
+        func run() async {
+            let latch = Latch()
+            open.append(latch)
+            most = max(most, open.count)
+            await latch.waitIgnoringCancellation()
+            open.removeAll { $0 === latch }
+        }
+
+        func endAll() { for latch in open { latch.open() } }
+    }
+
+    private func proxy(accepting valid: String? = nil) -> APIProxy {
+        account.login = { [calls] in await calls.run() }
+        return proxy(refusing(but: valid))
+    }
+
+    private func waiters(_ count: Int, _ proxy: APIProxy) async {
+        await suspend(while: proxy.defaultService?.login.waiterCount != count)
+        await clock.waitForSleepers()
+    }
+
+    @Test(.fault(41), arguments: [false, true])
+    func `The next call begins when the first has returned, and its credentials replace the first ones`(
+        _ endsByLogout: Bool
+    ) async {
+        let proxy = proxy(accepting: "t2")
+        let first = load(proxy)
+        await waiters(1, proxy)
+        await suspend(while: account.logins == 0)
+        if endsByLogout { proxy.logout() } else { clock.advance(by: .seconds(60)) }
+        #expect(await screen.ending() == (endsByLogout ? .cancelled : .failure(.loginExpired)))
+        let second = load(proxy)
+        await waiters(1, proxy)
+        await sentinel(proxy)
+        #expect(account.logins == 1, "the first has not returned")
+        calls.endAll()
+        await suspend(while: account.logins == 1)
+        #expect(account.token == "t1", "what came late is there before the second begins")
+        calls.endAll()
+        #expect(await screen.ending() == .success)
+        #expect(account.token == "t2")
+        #expect(calls.most == 1)
+        #expect(!first.isLoading && !second.isLoading)
+    }
+
+    @Test(.fault(41)) func `After one that never returns, all loads end at their relogin's deadline`() async {
+        let proxy = proxy()
+        var requests = [load(proxy)]
+        await waiters(1, proxy)
+        await suspend(while: account.logins == 0)
+        for round in 1...3 {
+            clock.advance(by: .seconds(60))
+            #expect(await screen.ending() == .failure(.loginExpired))
+            if round > 1 { #expect(requests[round - 1].error?.reason?.contains("has not returned") == true) }
+            requests.append(load(proxy))
+            await waiters(1, proxy)
+        }
+        #expect(account.logins == 1)
+        #expect(account.expiries == 1)
+        clock.advance(by: .seconds(60))
+        #expect(await screen.ending() == .failure(.loginExpired))
+        calls.endAll()
+    }
+
+    @Test(.fault(41), arguments: 1...20 as ClosedRange<UInt64>)
+    func `For any sequence of events, no two calls overlap and every load ends once`(_ seed: UInt64) async {
+        var random = SplitMix(seed: seed)
+        let proxy = proxy()
+        var requests: [GoodsRequest] = []
+        for _ in 0..<60 {
+            switch Int.random(in: 0..<6, using: &random) {
+            case 0...2: requests.append(load(proxy))
+            case 3: clock.advance(by: .seconds(.random(in: 1...90, using: &random)))
+            case 4: calls.endAll()
+            default: proxy.logout()
+            }
+            for _ in 0..<Int.random(in: 0..<40, using: &random) { await Task.yield() }
+        }
+        await suspend(while: requests.contains(where: \.isLoading)) { clock.advance(by: .seconds(60)) }
+        await sentinel(proxy)
+        #expect(screen.events.count == requests.count)
+        #expect(calls.most <= 1)
+        #expect(proxy.defaultService?.login.waiterCount == 0)
+        calls.endAll()
+    }
+}
+
+@MainActor
+@Suite("Exchanges that loads may share are not sent with an expired login", .hangLimit, .timeLimit(.minutes(10)))
+struct SharedReloginTests: SessionScene {
+    let screen = Screen()
+    let account = Account()
+    let clock = ManualClock()
+
+    /// Begins loads that may share exchanges, but have different ones.
+    private func loads(_ count: Int, _ proxy: APIProxy) -> [GoodsRequest] {
+        (0..<count).map { number in
+            let request = GoodsRequest(delegate: screen, proxy: proxy)
+            (request.path, request.method, request.ownOptions.coalescesIdentical) = ("/\(number)", .get, true)
+            request.loadData()
+            return request
+        }
+    }
+
+    /// Refuses the first token; `wait` is called before each refusal, with its number.
+    private func transport(
+        _ refusals: Counter,
+        _ wait: @escaping @Sendable (Int) async throws -> Void
+    ) -> ScriptedTransport {
+        ScriptedTransport { request in
+            guard request.headers["X-Token"] == "t0" else { return .json(goodsJSON([])) }
+            try await wait(refusals.next())
+            return .status(401)
+        }
+    }
+
+    @Test(.fault(150)) func `What queues while another load is refused is sent with the new login alone`() async {
+        let (gate, refusals, events) = (Latch(), Counter(), EventRecorder())
+        let transport = transport(refusals) { _ in try await gate.wait() }
+        let proxy = proxy(transport, limits: QueueLimits(perHost: 1))
+        proxy.monitors = [events]
+        var requests = [load(proxy, "/first")]
+        await transport.waitForRequests()
+        requests += loads(8, proxy)
+        await suspend(while: proxy.queuedCount < 8)
+        gate.open()
+        #expect(await screen.endings(of: requests) == Array(repeating: .success, count: 9))
+        #expect(refusals.count == 1)
+        #expect(account.logins == 1 && account.expiries == 0)
+        #expect(transport.requests.count == 10)
+        #expect(events.violations == [])
+    }
+
+    @Test(.fault(150)) func `Of many that queue, at most one is sent before the refusal of the first is read`() async {
+        let (hasBegun, isRenewing, refusals) = (Latch(), Latch(), Counter())
+        // The response to a second request comes when the first refusal has been read.
+        account.login = { isRenewing.open() }
+        let transport = transport(refusals) { try await ($0 == 1 ? hasBegun : isRenewing).wait() }
+        let proxy = proxy(transport, limits: QueueLimits(perHost: 1))
+        let requests = loads(8, proxy)
+        await suspend(while: proxy.queuedCount < 7)
+        hasBegun.open()
+        #expect(await screen.endings(of: requests) == Array(repeating: .success, count: 8))
+        #expect(refusals.count <= 2)
+        #expect(account.logins == 1 && account.expiries == 0)
+        #expect(transport.requests.count == 8 + refusals.count)
+    }
+
+    @Test(.fault(150)) func `While the relogin of a load that shares exchanges runs, the others stay in the queue`()
+        async
+    {
+        let (isSlow, isRefused, isRenewed) = (Latch(), Latch(), Latch())
+        account.gate = isRenewed
+        let transport = ScriptedTransport { request in
+            if request.url.lastPathComponent == "slow" {
+                try await isSlow.wait()
+            } else if request.headers["X-Token"] == "t0" {
+                // Only the load that shares an exchange begins the relogin.
+                let opens = request.url.lastPathComponent == "0"
+                try await (opens ? isRefused : isRenewed).wait()
+                if opens { return .status(401) }
+            }
+            return .json(goodsJSON([]))
+        }
+        let proxy = proxy(transport, limits: QueueLimits(perHost: 2))
+        let (slow, sharing) = (load(proxy, "/slow"), loads(1, proxy))
+        await transport.waitForRequests(2)
+        let waiting = (1...20).map { load(proxy, "/goods/\($0)") }
+        isRefused.open()
+        await suspend(while: account.logins == 0)
+        isSlow.open()
+        #expect(await screen.endings(of: [slow]) == [.success])
+        // As long as it would take all of them to leave the queue.
+        for _ in 0..<500 { await Task.yield() }
+        // One has begun between the refusal and the relogin.
+        #expect(proxy.queuedCount == 19)
+        isRenewed.open()
+        #expect(await screen.endings(of: sharing + waiting) == Array(repeating: .success, count: 21))
+        #expect(account.logins == 1)
     }
 }

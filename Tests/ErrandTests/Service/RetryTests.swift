@@ -371,3 +371,319 @@ struct RetryTests {
     }
     #endif
 }
+
+@MainActor
+@Suite("A load without a network waits for one if its policy allows it", .hangLimit, .timeLimit(.minutes(10)))
+struct RetryConnectivityTests {
+    let screen = Screen()
+    let clock = ManualClock()
+
+    private func waitingRequest(
+        _ network: Reachability,
+        _ transport: ScriptedTransport,
+        timeout: Duration? = nil
+    ) -> GoodsRequest {
+        var policy = RetryPolicy()
+        policy.waitsForConnectivity = true
+        if let timeout { policy.connectivityTimeout = timeout }
+        let service = APIService.sample { $0.retryPolicy = policy }
+        let proxy = APIProxy(service: service, transport: transport, reachability: network, clock: clock)
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.method = .post
+        return request
+    }
+
+    private func unreachable(
+        until isThere: Counter,
+        _ kind: TransportError.Kind = .noNetwork
+    ) -> ScriptedTransport {
+        ScriptedTransport { _ in
+            guard isThere.count > 0 else { throw TransportError(kind, "no way") }
+            return .json(goodsJSON([]))
+        }
+    }
+
+    @Test func `A load that was served does not wait for a network`() async {
+        let network = Reachability(status: .unreachable)
+        let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
+        let request = waitingRequest(network, transport)
+        request.proxy.defaultService?.adapters.response = [Adapter { _, _ in throw APIError(.noNetwork) }]
+        request.loadData()
+        #expect(await screen.ending() == .failure(.noNetwork))
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test(arguments: [TransportError.Kind.noNetwork, .hostNotFound])
+    func `A load without a network is sent again when there is one`(_ kind: TransportError.Kind) async {
+        let (network, isThere) = (Reachability(status: .unreachable), Counter())
+        let transport = unreachable(until: isThere, kind)
+        let request = waitingRequest(network, transport)
+        request.loadData()
+        await clock.waitForSleepers()
+        _ = isThere.next()
+        network.report(.reachable(.wired))
+        #expect(await screen.ending() == .success)
+        #expect(transport.requests.count == 2)
+        await suspend(while: clock.sleepers > 0)
+    }
+
+    @Test(arguments: [nil, Duration.seconds(5)])
+    func `A load whose network does not return ends with noNetwork`(_ timeout: Duration?) async {
+        let transport = unreachable(until: Counter())
+        let request = waitingRequest(Reachability(status: .unreachable), transport, timeout: timeout)
+        request.loadData()
+        await clock.waitForSleepers()
+        clock.advance(by: (timeout ?? .seconds(60)) - .milliseconds(1))
+        await sentinel(request.proxy)
+        #expect(screen.events.isEmpty)
+        clock.advance(by: .milliseconds(1))
+        #expect(await screen.ending() == .failure(.noNetwork))
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func `A load that waits for a network can be cancelled`() async {
+        let network = Reachability(status: .unreachable)
+        let transport = unreachable(until: Counter())
+        let request = waitingRequest(network, transport)
+        request.loadData()
+        await clock.waitForSleepers()
+        request.cancelAllRequests()
+        #expect(await screen.ending() == .cancelled)
+        await suspend(while: network.observerCount > 0 || clock.sleepers > 0)
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test(arguments: [ReachabilityStatus.unknown, .reachable(.wired), .unreachable])
+    func `An unresolved name means no network only when reachability reports none`(
+        _ status: ReachabilityStatus
+    ) async {
+        let (network, transport) = (Reachability(status: status), unreachable(until: Counter(), .hostNotFound))
+        let request = waitingRequest(network, transport)
+        request.ownOptions.retryPolicy = .never
+        request.loadData()
+        #expect(await screen.ending() == .failure(status == .unreachable ? .noNetwork : .transport))
+        #expect(request.error?.reason == "no way")
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test(arguments: [TransportError.Kind.noNetwork, .hostNotFound])
+    func `A POST that lost the network after a redirect is not sent a second time`(
+        _ kind: TransportError.Kind
+    ) async {
+        let transport = ScriptedTransport { request in
+            guard request.method == .get else { return .status(303, headers: ["Location": "/there"]) }
+            throw TransportError(kind, "no route")
+        }
+        let request = waitingRequest(Reachability(status: .unreachable), transport)
+        request.loadData()
+        #expect(await screen.ending() == .failure(.transport))
+        #expect(transport.requests.map(\.method) == [.post, .get])
+    }
+
+    @Test(arguments: [ReachabilityStatus.unknown, .reachable(.wired)])
+    func `Unless reachability reports an outage, a missing network is an ordinary failure`(
+        _ status: ReachabilityStatus
+    ) async {
+        let request = waitingRequest(Reachability(status: status), unreachable(until: Counter()))
+        request.loadData()
+        #expect(await screen.ending() == .failure(.noNetwork))
+    }
+}
+
+@MainActor @Suite("The app decides about retries where it wants to", .hangLimit, .timeLimit(.minutes(10)))
+struct RetryDecisionTests {
+    private func proxy(
+        _ transport: ScriptedTransport,
+        maxRetries: Int = 2,
+        _ decide: @escaping @Sendable (APIError, Int) async -> Bool?
+    ) -> APIProxy {
+        let service = APIService.sample {
+            $0.retryPolicy = RetryPolicy()
+            ($0.retryPolicy.baseDelay, $0.retryPolicy.maxRetries, $0.retryPolicy.decide) = (.zero, maxRetries, decide)
+        }
+        return APIProxy(service: service, transport: transport)
+    }
+
+    private func requests(
+        after transport: ScriptedTransport,
+        _ method: HTTPMethod = .get,
+        maxRetries: Int = 2,
+        _ decide: @escaping @Sendable (APIError, Int) async -> Bool?
+    ) async -> Int {
+        let proxy = proxy(transport, maxRetries: maxRetries, decide)
+        _ = try? await APIRequest<[Goods]>("/goods", method: method, proxy: proxy).value()
+        return transport.requests.count
+    }
+
+    @Test func `true sends again whatever the status and the method, false does not, and nil is the policy`() async {
+        let missing = { @Sendable (_: HTTPRequest) in HTTPResponse.status(404) }
+        let busy = { @Sendable (_: HTTPRequest) in HTTPResponse.status(503) }
+        #expect(await requests(after: ScriptedTransport { missing($0) }) { _, _ in true } == 3)
+        #expect(await requests(after: ScriptedTransport { missing($0) }, .post) { _, _ in true } == 3)
+        #expect(await requests(after: ScriptedTransport { missing($0) }) { _, _ in nil } == 1)
+        #expect(await requests(after: ScriptedTransport { busy($0) }) { _, _ in false } == 1)
+        #expect(await requests(after: ScriptedTransport { busy($0) }) { _, _ in nil } == 3)
+        #expect(await requests(after: ScriptedTransport { busy($0) }, .post) { _, _ in nil } == 1)
+    }
+
+    @Test func `It is asked with the error and the number of the retry, as often as the policy allows`() async {
+        let asked = Lock<[String]>([])
+        let count = await requests(after: ScriptedTransport { _ in .json("{") }, maxRetries: 3) { error, retry in
+            asked.withLock { $0.append("\(error.type) \(retry)") }
+            return true
+        }
+        #expect(count == 4)
+        #expect(asked.withLock(\.self) == ["decoding 1", "decoding 2", "decoding 3"])
+        #expect(await requests(after: ScriptedTransport { _ in .status(500) }, maxRetries: 0) { _, _ in true } == 1)
+    }
+
+    @Test func `It decides about what the adapters of failures leave`() async {
+        let types = Lock<[APIErrorType]>([])
+        let transport = ScriptedTransport { _ in .status(404) }
+        let proxy = proxy(transport) { error, _ in
+            types.withLock { $0.append(error.type) }
+            return false
+        }
+        proxy.defaultService?.adapters.failure = [Adapter { error, _ in error = APIError(.storage) }]
+        let error = await #expect(throws: APIError.self) {
+            try await APIRequest<[Goods]>("/goods", proxy: proxy).value()
+        }
+        #expect(error?.type == .storage && types.withLock(\.self) == [.storage])
+    }
+
+    @Test func `false ends a load that would wait for the network`() async {
+        let transport = ScriptedTransport { _ in throw TransportError(.noNetwork, "offline") }
+        let service = APIService.sample {
+            $0.retryPolicy = RetryPolicy()
+            ($0.retryPolicy.waitsForConnectivity, $0.retryPolicy.decide) = (true, { _, _ in false })
+        }
+        let network = Reachability(status: .unreachable)
+        let proxy = APIProxy(service: service, transport: transport, reachability: network, clock: ManualClock())
+        let request = APIRequest<[Goods]>("/goods", proxy: proxy)
+        let error = await #expect(throws: APIError.self) { try await request.value() }
+        #expect(error?.type == .noNetwork && transport.requests.count == 1)
+    }
+
+    @Test func `A load that is cancelled while the app decides is not sent again`() async {
+        let (asked, gate) = (Latch(), Latch())
+        let screen = Screen()
+        let transport = ScriptedTransport { _ in .status(500) }
+        let proxy = proxy(transport) { _, _ in
+            asked.open()
+            try? await gate.wait()
+            return true
+        }
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.loadData()
+        try? await asked.wait()
+        let tasks = proxy.loads.tasks
+        request.cancelAllRequests()
+        gate.open()
+        #expect(await screen.ending() == .cancelled)
+        for task in tasks { await task.value }
+        #expect(tasks.count == 1 && transport.requests.count == 1 && screen.events == [.cancelled])
+    }
+}
+
+@MainActor
+@Suite("429 with Retry-After pauses a service's requests to the host", .limitedConcurrency, .timeLimit(.minutes(10)))
+struct TooManyRequestsTests {
+    let screen = Screen()
+    let clock = ManualClock()
+
+    /// A server that accepts `burst` requests in each window of 10 s, and refuses the others.
+    private func limited(to burst: Int) -> (ScriptedTransport, refusals: @Sendable () -> [Int: Int]) {
+        let windows = Lock((accepted: [Int: Int](), refused: [Int: Int]()))
+        let transport = ScriptedTransport { [clock] request in
+            if request.url.path.hasSuffix("/login") { return .json(goodsJSON([])) }
+            // Once, because the clock is advanced on another thread.
+            let seconds = Int(clock.uptime / .seconds(1))
+            let window = seconds / 10
+            let isAccepted = windows.withLock { windows in
+                guard windows.accepted[window, default: 0] < burst else {
+                    windows.refused[window, default: 0] += 1
+                    return false
+                }
+                windows.accepted[window, default: 0] += 1
+                return true
+            }
+            let rest = 10 * (window + 1) - seconds
+            return isAccepted ? .json(goodsJSON([])) : .status(429, headers: ["Retry-After": "\(rest)"])
+        }
+        return (transport, { windows.withLock(\.refused) })
+    }
+
+    private func proxy(_ transport: ScriptedTransport, width: Int = 64, policy: RetryPolicy? = nil) -> APIProxy {
+        var patient = RetryPolicy()
+        (patient.maxRetries, patient.minRetriesPerMinute) = (10, 1_000)
+        let service = APIService.sample { $0.retryPolicy = policy ?? patient }
+        let limits = QueueLimits(perHost: width)
+        return APIProxy(service: service, transport: transport, queueLimits: limits, clock: clock)
+    }
+
+    private func load(_ count: Int, _ proxy: APIProxy, method: HTTPMethod = .post) -> [GoodsRequest] {
+        (0..<count).map { number in
+            let request = GoodsRequest(delegate: screen, proxy: proxy)
+            (request.path, request.method) = ("/\(number)", method)
+            request.loadData()
+            return request
+        }
+    }
+
+    /// Advances the clock to the end of each pause, once the loads that were refused are in the queue again.
+    private func skipPauses(of proxy: APIProxy) -> Task<Void, Never> {
+        Task { [clock] in
+            while !Task.isCancelled {
+                await clock.waitForSleepers()
+                // One sleeper is the pause.
+                await suspend(
+                    while: !Task.isCancelled && proxy.queuedCount + clock.sleepers <= proxy.activeRequests.count
+                )
+                clock.advance(by: .seconds(1))
+            }
+        }
+    }
+
+    @Test(arguments: [(6, 3, 64), (100, 3, 3), (100, 1, 1), (100, 20, 7), (100, 64, 64)])
+    func `All loads succeed, and none is sent during a pause`(_ count: Int, _ burst: Int, _ width: Int) async {
+        let (transport, refusals) = limited(to: burst)
+        let proxy = proxy(transport, width: width)
+        let skipping = skipPauses(of: proxy)
+        defer { skipping.cancel() }
+        let requests = load(count, proxy)
+        #expect(await screen.endings(of: requests) == Array(repeating: .success, count: count))
+        // Only what was under way when the first of a window was refused.
+        #expect(refusals().values.allSatisfy { $0 <= width })
+        #expect(transport.requests.count == count + refusals().values.reduce(0, +))
+    }
+
+    @Test func `Queued loads of a paused host wait, each can be cancelled, and other hosts and services do not wait`()
+        async
+    {
+        let (transport, _) = limited(to: 1)
+        let proxy = proxy(transport)
+        let refused = load(2, proxy)
+        await clock.waitForSleepers()
+        await suspend(while: proxy.queuedCount < 1)
+        let waiting = load(3, proxy)
+        #expect(proxy.queuedCount == 4)
+        waiting[1].cancelAllRequests()
+        #expect(proxy.queuedCount == 3)
+        let elsewhere = GoodsRequest(delegate: screen, proxy: proxy)
+        elsewhere.path = "/login"
+        elsewhere.customService = .sample { $0.baseURL = URL("http://shop.test/other") }
+        elsewhere.loadData()
+        #expect(await screen.endings(3).filter { $0 == .success }.count == 2)
+        #expect(transport.requests.count == 3)
+        for request in refused + waiting { request.cancelAllRequests() }
+        #expect(proxy.queuedCount == 0)
+    }
+
+    @Test func `A load without retries pauses no other`() async {
+        let (transport, _) = limited(to: 0)
+        let requests = load(3, proxy(transport, width: 1, policy: .never))
+        #expect(await screen.endings(of: requests) == Array(repeating: .failure(.http), count: 3))
+        #expect(transport.requests.count == 3)
+        #expect(clock.sleepers == 0)
+    }
+}

@@ -1,7 +1,7 @@
 import FixtureServer
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Errand
 @testable import ErrandTestSupport
@@ -175,4 +175,260 @@ struct TransportTLSTests {
         withExtendedLifetime(program) {}
     }
     #endif
+}
+
+@Suite("Certificates in PEM form", .timeLimit(.minutes(10)))
+struct PEMCertificatesTests {
+    private static func block(_ bytes: [UInt8], newline: String = "\n") -> String {
+        let lines = Data(bytes).base64EncodedString(options: .lineLength64Characters).split(whereSeparator: \.isNewline)
+        let text = ["-----BEGIN CERTIFICATE-----"] + lines.map(String.init) + ["-----END CERTIFICATE-----", ""]
+        return text.joined(separator: newline)
+    }
+
+    private static let one = [UInt8](repeating: 1, count: 500)
+    private static let two = [UInt8](repeating: 2, count: 100)
+
+    private func decoded(_ text: String) throws -> [Data] {
+        try TLSConfiguration.Certificates.data(Data(text.utf8)).decoded()
+    }
+
+    @Test(arguments: ["\n", "\r\n", "\r"])
+    func `Every certificate of a text is read, and other lines are ignored`(_ newline: String) throws {
+        let key = "-----BEGIN PRIVATE KEY-----\(newline)AAAA\(newline)-----END PRIVATE KEY-----\(newline)"
+        let text =
+            "# Errand CA\(newline)" + Self.block(Self.one, newline: newline) + "subject=CN = x\(newline)" + key
+            + Self.block(Self.two, newline: newline)
+        #expect(try decoded(text) == [Data(Self.one), Data(Self.two)])
+    }
+
+    @Test func `Blanks around lines are ignored`() throws {
+        let lines = Self.block(Self.one).split(separator: "\n").map { "  \($0) \t" }
+        #expect(try decoded(lines.joined(separator: "\n")) == [Data(Self.one)])
+    }
+
+    @Test(arguments: [
+        ("-----BEGIN CERTIFICATE-----\nAQ$$\n-----END CERTIFICATE-----", "no Base64"),
+        ("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----", "empty"),
+        ("-----BEGIN CERTIFICATE-----\nAQID", "no end"),
+        ("-----BEGIN CERTIFICATE-----\nAQ\n-----BEGIN CERTIFICATE-----\nAQ\n-----END CERTIFICATE-----", "two begin"),
+    ])
+    func `A damaged certificate is refused with its number`(_ text: String, _ mistake: String) throws {
+        let error = #expect(throws: TransportError.self) { try decoded(Self.block(Self.one) + text) }
+        #expect(error?.kind == .invalidRequest)
+        #expect(error?.reason.contains("tls.additionalAuthorities") == true)
+        #expect(error?.reason.contains("certificate 2 ") == true, "\(mistake)")
+    }
+
+    @Test(arguments: ["", "no certificate", "-----END CERTIFICATE-----"])
+    func `A text without a certificate is refused`(_ text: String) throws {
+        let error = #expect(throws: TransportError.self) { try decoded(text) }
+        #expect(error?.kind == .invalidRequest)
+        #expect(error?.reason.contains("contains no certificate") == true)
+    }
+
+    @Test func `A file that cannot be read is refused with its name`() throws {
+        let missing = TLSConfiguration.Certificates.file(URL(filePath: "/nowhere/ca.pem"))
+        let error = #expect(throws: TransportError.self) { try missing.decoded() }
+        #expect(error?.kind == .invalidRequest)
+        #expect(error?.reason.contains("ca.pem cannot be read") == true)
+    }
+
+    @Test(.enabled(if: TestAuthority.isAvailable, "openssl is not installed"))
+    func `The certificates of a file are those of openssl`() async throws {
+        let authority = try TestAuthority()
+        let command = ["openssl", "x509", "-in", "ca.pem", "-outform", "DER", "-out", "ca.der"]
+        let ending = try await TestProgram(command, in: authority.directory).ending()
+        #expect(ending.status == 0)
+        let expected = try Data(contentsOf: authority.directory.appending(path: "ca.der"))
+        #expect(try TLSConfiguration.Certificates.file(authority.certificate).decoded() == [expected])
+    }
+}
+
+@Suite("Pinned public keys, by host", .timeLimit(.minutes(10)))
+struct PinnedKeysTests {
+    /// Keys that differ in their first byte.
+    private static func key(_ number: UInt8) -> String {
+        "sha256//" + Data([number] + Array(repeating: 0, count: 31)).base64EncodedString()
+    }
+
+    private static let host = [key(1)]
+    private static let deep = [key(2), key(3)]
+    private static let domain = [key(4)]
+    private static let address = [key(5)]
+
+    private static let pins = [
+        "API.example.com": host, "*.cdn.example.com.": deep, "*.example.com": domain, "bücher.example": host,
+        "127.0.0.1": address, "::1": address, "[2001:db8:0::1]": address,
+    ]
+
+    @Test(arguments: [
+        ("api.example.com", host), ("Api.Example.Com.", host), ("%61pi.example.com", host),
+        ("api.example.com:8443", host),
+        ("v2.api.example.com", domain), ("www.example.com", domain), ("a.b.example.com.", domain),
+        ("cdn.example.com", domain), ("a.cdn.example.com", deep), ("a.b.CDN.example.com", deep),
+        ("example.com", []), ("badexample.com", []), ("example.com.evil.test", []), ("xcdn.example", []),
+        ("xn--bcher-kva.example", host), ("bücher.example", host),
+        ("127.0.0.1", address), ("0x7f.1", address), ("2130706433", address), ("[::ffff:127.0.0.1]", address),
+        ("127.0.0.2", []), ("[0::1]", address), ("[::1%25lo]", address), ("[2001:DB8::1]", address), ("[::2]", []),
+    ])
+    func `A host has the keys of the longest name that matches, in every notation`(
+        _ authority: String,
+        _ keys: [String]
+    ) throws {
+        #expect(try PinnedKeys(Self.pins).keys(for: URL("https://\(authority)/p")) == keys)
+    }
+
+    @Test(arguments: ["http://api.example.com/", "HTTP://a.cdn.example.com/", "http://127.1/"])
+    func `A URL without TLS is refused for a host with keys`(_ url: String) throws {
+        let keys = try PinnedKeys(Self.pins)
+        let error = #expect(throws: TransportError.self) { try keys.keys(for: URL(url)) }
+        #expect(error?.kind == .security)
+        #expect(error?.reason.contains("https") == true)
+        #expect(try keys.keys(for: URL("http://example.com/")) == [])
+    }
+
+    @Test(arguments: [
+        "https://b%C3%BCcher.example/", "https://%F0%9F%98%80.test/", "https://api.example.com../",
+        "https://api.example.com%2e./", "https://a.b.cdn.example.com../", "https://a..example.com/",
+        "https://other.test../",
+    ])
+    func `A host that cannot be compared is refused where there are keys`(_ url: String) throws {
+        let error = #expect(throws: TransportError.self) { try PinnedKeys(Self.pins).keys(for: URL(url)) }
+        #expect(error?.kind == .security)
+        #expect(try PinnedKeys([:]).keys(for: URL(url)) == [])
+    }
+
+    @Test(arguments: [
+        "", "*", "*.", "*.*.a.test", "a.*.test", "*a.test", "https://a.test", "a.test/", "a.test:443", "a.test:",
+        "[::1]:443", "a.test..", "*..", "*..a.test", "*.a.test..",
+        "me@a.test", "a.test?b", "a.test#b", "a b", "a..test", ".a.test", "%61.test", "*.127.0.0.1", "*.[::1]", "[::1",
+        "*.::1", "a.test\n", "a,b", "\\a",
+    ])
+    func `A name that is not a host, or a wildcard and a host, is refused`(_ name: String) {
+        let error = #expect(throws: TransportError.self) { try PinnedKeys([name: Self.host]) }
+        #expect(error?.kind == .invalidRequest)
+        #expect(error?.reason.contains("tls.pinnedPublicKeys[\"") == true)
+    }
+
+    private static let malformedKeys: [[String]] = [
+        [], [""], ["sha256//"], ["/etc/passwd"], ["sha256/\(key(1).dropFirst(8))"], [String(key(1).dropFirst(8))],
+        ["sha1//\(Data(count: 20).base64EncodedString())"],
+        ["sha256//\(Data(count: 31).base64EncodedString())"],
+        ["sha256//\(Data(count: 33).base64EncodedString())"],
+        ["\(key(1));\(key(2))"], [key(1), "no key"], ["\(key(1))\n"], ["SHA256//\(key(1).dropFirst(8))"],
+        // The last digit has bits that no byte has.
+        [key(1).replacing("A=", with: "B=")],
+    ]
+
+    @Test(arguments: malformedKeys)
+    func `Keys that are none, or in another form, are refused`(_ keys: [String]) {
+        let error = #expect(throws: TransportError.self) { try PinnedKeys(["a.test": keys]) }
+        #expect(error?.kind == .invalidRequest)
+        #expect(error?.reason.contains("tls.pinnedPublicKeys[\"a.test\"]") == true)
+    }
+
+    @Test func `Two notations of one host are refused`() {
+        let pins = ["a.test": Self.host, "A.test.": Self.deep]
+        #expect(throws: TransportError.self) { try PinnedKeys(pins) }
+        #expect(throws: TransportError.self) { try PinnedKeys(["127.0.0.1": Self.host, "127.1": Self.host]) }
+    }
+
+    @Test func `A password in a URL that was used as a name is not shown`() {
+        let error = #expect(throws: TransportError.self) { try PinnedKeys(["https://me:s3cret@a.test": Self.host]) }
+        #expect(error.map { !"\($0)".contains("s3cret") } == true)
+    }
+
+    private static let servers: [(String, String?, Bool)] = [
+        ("a.cdn.example.com", key(2), true), ("a.cdn.example.com", key(3), true), ("a.cdn.example.com", key(1), false),
+        ("api.example.com", key(1), true), ("api.example.com", key(4), false), ("api.example.com", nil, false),
+        ("::1", key(5), true), ("::1", key(1), false), ("other.test", key(1), true), ("other.test", nil, true),
+    ]
+
+    @Test(arguments: servers)
+    func `The key of a server is compared with those of its host`(
+        _ server: String,
+        _ key: String?,
+        _ isPinned: Bool
+    ) throws {
+        let url = try #require(URL(serverOf: server, port: 443))
+        let host = try #require(HostName(url))
+        let keys = try PinnedKeys(Self.pins)
+        guard !isPinned else { return try keys.check(key, of: host) }
+        let error = #expect(throws: TransportError.self) { try keys.check(key, of: host) }
+        #expect(error?.kind == .security)
+        #expect(error?.reason == "the server's public key is not one that is pinned for \(host.text)")
+    }
+
+    @Test func `Hosts with the same keys have one list`() throws {
+        #expect(try PinnedKeys(Self.pins).lists == [Self.host, Self.deep, Self.domain, Self.address])
+        #expect(try PinnedKeys([:]).lists.isEmpty)
+    }
+}
+
+@Suite(
+    "The encoding of public keys",
+    .limitedConcurrency,
+    .timeLimit(.minutes(10)),
+    .enabled(if: TestAuthority.isAvailable, "openssl is not installed")
+)
+struct SubjectPublicKeyInfoTests {
+    struct Kind: Sendable, CustomStringConvertible {
+        let description: String
+        let algorithm: SubjectPublicKeyInfo.Algorithm
+        let options: String
+    }
+
+    static let kinds = [
+        Kind(description: "RSA 2048", algorithm: .rsa, options: "RSA -pkeyopt rsa_keygen_bits:2048"),
+        Kind(description: "RSA 3072", algorithm: .rsa, options: "RSA -pkeyopt rsa_keygen_bits:3072"),
+        Kind(description: "RSA 4096", algorithm: .rsa, options: "RSA -pkeyopt rsa_keygen_bits:4096"),
+        // Its exponent has one byte.
+        Kind(
+            description: "RSA 2048 with exponent 3",
+            algorithm: .rsa,
+            options: "RSA -pkeyopt rsa_keygen_bits:2048 -pkeyopt rsa_keygen_pubexp:3"
+        ),
+        Kind(description: "P-256", algorithm: .p256, options: "EC -pkeyopt ec_paramgen_curve:P-256"),
+        Kind(description: "P-384", algorithm: .p384, options: "EC -pkeyopt ec_paramgen_curve:P-384"),
+        Kind(description: "P-521", algorithm: .p521, options: "EC -pkeyopt ec_paramgen_curve:P-521"),
+    ]
+
+    @Test(arguments: kinds)
+    func `A key is encoded as openssl encodes it, and has the same digest`(_ kind: Kind) async throws {
+        let folder = try TemporaryFolder()
+        try await openssl("genpkey -algorithm \(kind.options) -out key.pem", in: folder)
+        try await openssl("pkey -in key.pem -pubout -outform DER -out expected", in: folder)
+        let expected = try Data(contentsOf: folder.url.appending(path: "expected"))
+        let encoded = SubjectPublicKeyInfo.encode(try await key(kind.algorithm, in: folder), kind.algorithm)
+        #expect(encoded == expected)
+        try encoded.write(to: folder.url.appending(path: "encoded"))
+        let digests = try await openssl("dgst -sha256 -r encoded expected", in: folder).split(separator: "\n")
+        #expect(Set(digests.map { $0.prefix(64) }).count == 1)
+    }
+
+    /// Returns the key in the form of Apple's systems: PKCS #1 for RSA, an uncompressed point (X9.63) for curves.
+    private func key(_ algorithm: SubjectPublicKeyInfo.Algorithm, in folder: TemporaryFolder) async throws -> Data {
+        if algorithm == .rsa {
+            try await openssl("rsa -in key.pem -RSAPublicKey_out -outform DER -out key", in: folder)
+            return try Data(contentsOf: folder.url.appending(path: "key"))
+        }
+        let text = try await openssl("pkey -in key.pem -text_pub -noout", in: folder)
+        let digits = text.split(separator: "\n").filter { $0.hasPrefix("    ") }.joined().filter { $0.isHexDigit }
+        var rest = Substring(digits)
+        var bytes = Data()
+        while !rest.isEmpty {
+            bytes.append(try #require(UInt8(rest.prefix(2), radix: 16)))
+            rest = rest.dropFirst(2)
+        }
+        #expect(bytes.first == 4)
+        return bytes
+    }
+
+    @discardableResult
+    private func openssl(_ arguments: String, in folder: TemporaryFolder) async throws -> String {
+        let command = ["openssl"] + arguments.split(separator: " ").map(String.init)
+        let ending = try await TestProgram(command, in: folder.url).ending()
+        try #require(ending.status == 0, "\(command): \(ending.standardError)")
+        return ending.output
+    }
 }

@@ -1,6 +1,6 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import FixtureServer
 
@@ -157,6 +157,80 @@ struct StandardRoutesTests {
     private func get(_ target: String, _ headers: [String] = []) throws -> RawClient.Reply {
         var client = try RawClient(port: server.port)
         client.request("GET", target, headers)
+        return client.reply()
+    }
+}
+
+@Suite("Routes", .limitedConcurrency, .timeLimit(.minutes(10)))
+struct RouteTableTests {
+    @Test(arguments: [
+        ("/a/b", "/a/b", [:]), ("/:x/b", "/a/b", ["x": "a"]), ("/:x", "/%E4%BD%A0%2F", ["x": "你/"]),
+        ("/:id.pdf", "/7.pdf", ["id": "7"]), ("/a/*", "/a/b/c", ["*": "b/c"]), ("/a/*", "/a/", ["*": ""]),
+        ("/", "/", [:]),
+    ])
+    func `A pattern matches`(pattern: String, path: String, parameters: [String: String]) {
+        #expect(RoutePattern(pattern).match(path) == parameters)
+    }
+
+    @Test(arguments: [
+        ("/a", "/a/"), ("/a", "/A"), ("/:x", "/a/b"), ("/:x/b", "/a"), ("/:id.pdf", "/.pdf"), ("/:id.pdf", "/7.txt"),
+        ("/a/*", "/b/c"), ("/a", ""), ("/a", "*"),
+    ])
+    func `A pattern does not match`(pattern: String, path: String) {
+        #expect(RoutePattern(pattern).match(path) == nil)
+    }
+
+    @Test func `The route that was added last takes precedence, also in a merged table`() throws {
+        var routes = RouteTable()
+        routes.get("/x/:y") { _ in .text("first") }
+        routes.get("/x/:y") { .text("second \($0.parameters["y"] ?? "")") }
+        var more = RouteTable()
+        more.get("/status/200") { _ in .text("mine") }
+        var all = RouteTable.standard
+        all.add(routes)
+        all.add(more)
+        let server = try FixtureServer.start(routes: all)
+        var client = try RawClient(port: server.port)
+        for (path, text) in [("/x/1", "second 1"), ("/status/200", "mine")] {
+            client.request("GET", path)
+            #expect(client.reply().text == text)
+        }
+        client.request("GET", "/status/404")
+        #expect(client.reply().status == 404)
+    }
+}
+
+/// No request may crash the process: a trap in the server would also end these tests.
+@Suite("Inputs that no client should send", .limitedConcurrency, .timeLimit(.minutes(10)))
+struct ExtremeInputTests {
+    @Test(arguments: [
+        "/delay/1e300", "/delay/1e17", "/delay/86401", "/delay/-1", "/delay/nan", "/delay/soon",
+        "/drip?duration=1e300", "/drip?delay=1e17", "/drip?duration=nan", "/drip?numbytes=100001",
+        "/endless/body?every=1e300", "/endless/headers?every=1e17", "/endless/continue?every=-1",
+    ])
+    func `A time that is too long is refused`(_ target: String) throws {
+        #expect(try get(target).status == 400)
+    }
+
+    @Test func `Positions at the limit of integers are refused`() throws {
+        let server = try FixtureServer.startShop()
+        var client = try ShopClient(server)
+        try client.signIn()
+        let last = Int.max
+        #expect(throws: ShopRefusal.badParameter) { try client.call("GET", "/orders/linked?page=\(last)") }
+        let cursor = Data("after:\(last)".utf8).base64EncodedString().replacing("=", with: "%3D")
+        #expect(throws: ShopRefusal.badCursor) { try client.call("GET", "/orders?cursor=\(cursor)") }
+        #expect(try client.call("GET", "/orders?page=\(last)", as: Empty.self).list.isEmpty)
+    }
+
+    private struct Empty: Decodable {
+        let list: [ShopOrder]
+    }
+
+    private func get(_ target: String) throws -> RawClient.Reply {
+        let server = try FixtureServer.start()
+        var client = try RawClient(port: server.port)
+        client.request("GET", target)
         return client.reply()
     }
 }

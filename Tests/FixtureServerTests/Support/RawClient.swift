@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// A blocking connection that reads and writes bytes, with a timeout of ten seconds.
 struct RawClient: ~Copyable {
@@ -128,5 +129,21 @@ extension [UInt8] {
     fileprivate func endIndex(behind mark: [UInt8]) -> Int? {
         guard count >= mark.count else { return nil }
         return (mark.count...count).first { self[($0 - mark.count)..<$0].elementsEqual(mark) }
+    }
+}
+
+/// The `gzip` program, an independent decoder.
+enum Gunzip {
+    static func run(_ bytes: [UInt8]) throws -> [UInt8] {
+        let process = Process()
+        let (input, output) = (Pipe(), Pipe())
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["gzip", "-dc"]
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+        try input.fileHandleForWriting.write(contentsOf: Data(bytes))
+        try input.fileHandleForWriting.close()
+        return Array(try output.fileHandleForReading.readToEnd() ?? Data())
     }
 }

@@ -1,9 +1,8 @@
 #if os(Linux)
 import FixtureServer
 import Foundation
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
@@ -143,6 +142,127 @@ struct CurlConnectionTests {
         let transport = try CurlTransport()
         #expect(try await transport.send(HTTPRequest(.get, server.url("/", host: host))).status == 200)
         #expect(server.requests.first?.header("Host") == "\(host):\(server.port)")
+    }
+}
+
+/// libcurl repeats a request whose persistent connection was lost, and may be unable to open another connection.
+@Suite("A retry of libcurl without a connection", .limitedConcurrency, .timeLimit(.minutes(10)))
+struct CurlRetryTests {
+    private let socket = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).sock")
+    private let transport: CurlTransport
+    private let url = URL("http://daemon/")
+
+    init() throws {
+        var configuration = TransportConfiguration()
+        configuration.unixSocketPath = socket.path
+        transport = try CurlTransport(configuration)
+    }
+
+    /// A server that closes its first connection during the second request, and cannot be reached after that.
+    private func start(isLost: Bool = true) throws -> FixtureServer {
+        var options = ServerOptions()
+        options.unixSocket = socket
+        return try FixtureServer.start(options) { [socket] connection, turn in
+            guard connection == 1, turn == 2 else { return .onRequest { _ in .text("ok") } }
+            return .onRequest { _ in
+                if isLost { unlink(socket.path) }
+                return Response(steps: [.close])
+            }
+        }
+    }
+
+    @Test func `A POST that was sent before is lost, and not reported as unsent`() async throws {
+        let server = try start()
+        #expect(try await transport.send(HTTPRequest(.get, url)).status == 200)
+        let post = HTTPRequest(.post, url, body: .data(Data("order".utf8)))
+        let error = await #expect(throws: TransportError.self) { try await transport.send(post) }
+        #expect(error?.kind == .connectionLost)
+        #expect(server.requests.filter { $0.method == "POST" }.map(\.text) == ["order"])
+    }
+
+    @Test(arguments: [5, 6, 7, 45, 97])
+    func `No code of a failed connection means that nothing was sent, after something was sent`(_ code: Int32) throws {
+        let handle = try CurlHandle(CurlSettings(TransportConfiguration()))
+        let exchange = try CurlExchange(HTTPRequest(.post, url), progress: nil)
+        let unsent = handle.error(CurlCode(rawValue: code), of: exchange).kind
+        #expect(unsent == .hostNotFound || unsent == .cannotConnect)
+        #expect(exchange.beginAttempt())
+        #expect(handle.error(CurlCode(rawValue: code), of: exchange).kind == .connectionLost)
+    }
+
+    @Test func `Many of these retries do not use up those of later requests`() async throws {
+        // libcurl resets its count of retries after an error.
+        for _ in 0..<5 {
+            let server = try start()
+            #expect(try await transport.send(HTTPRequest(.get, url)).status == 200)
+            await #expect(throws: TransportError.self) { try await transport.send(HTTPRequest(.get, url)) }
+            server.stop()
+        }
+        let server = try start(isLost: false)
+        #expect(try await transport.send(HTTPRequest(.get, url)).status == 200)
+        #expect(try await transport.send(HTTPRequest(.get, url)).status == 200)
+        #expect(server.totalConnections == 2)
+    }
+}
+
+@Suite(
+    "A name lookup that hangs",
+    .limitedConcurrency,
+    .timeLimit(.minutes(10)),
+    .enabled(if: CookieProbe.canMount && SilentNameServer() != nil, "cannot mount, or port 53 is not free")
+)
+struct CurlLookupTests {
+    @Test(.fault(89)) func `It holds no other request, and a cancel, a timeout and a deadline end it`() async throws {
+        let folder = try TemporaryFolder()
+        let names = try #require(SilentNameServer())
+        let backend = try FixtureServer.start { _ in .text("response") }
+        // A lookup takes 150 seconds.
+        let settings = "nameserver \(SilentNameServer.address)\noptions timeout:30 attempts:5\n"
+        try Data(settings.utf8).write(to: folder.url.appending(path: "resolv.conf"))
+        try Data("127.0.0.1 backend.example\n".utf8).write(to: folder.url.appending(path: "hosts"))
+        let script = """
+            mount --bind "$0/resolv.conf" /etc/resolv.conf && mount --bind "$0/hosts" /etc/hosts && exec "$1" lookup "$2"
+            """
+        let url = "http://backend.example:\(backend.port)/"
+        let outcome = try await TestProgram.run(
+            ["unshare", "-m", "sh", "-c", script, folder.url.path, CookieProbe.path, url],
+            deadline: .seconds(100)
+        )
+        let responses = Array(repeating: "response", count: 40), cancels = Array(repeating: "cancelled", count: 40)
+        #expect(outcome.lines == responses + ["timeout", "timeout"] + cancels, "\(outcome.standardError)")
+        #expect(backend.totalRequests == 40)
+        #expect(names.hasQuery)
+    }
+}
+
+/// A name server on loopback that never responds.
+private final class SilentNameServer {
+    /// An address that name servers of the machine do not use.
+    static let address = "127.53.53.53"
+
+    private let socket: CInt
+
+    /// Returns `nil` when this process may not use the port of name servers.
+    init?() {
+        socket = Foundation.socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(53).bigEndian
+        address.sin_addr.s_addr = inet_addr(Self.address)
+        let isBound = withUnsafePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+        guard isBound else { return nil }
+    }
+
+    deinit { close(socket) }
+
+    /// Whether a query has arrived.
+    var hasQuery: Bool {
+        var byte: UInt8 = 0
+        return recv(socket, &byte, 1, Int32(MSG_DONTWAIT)) > 0
     }
 }
 #endif

@@ -1,9 +1,8 @@
 #if os(Linux)
 import FixtureServer
 import Foundation
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
@@ -146,6 +145,168 @@ private final class SilentSOCKSServer: Sendable {
         guard recv(connection, &buffer, buffer.count, 0) > 0 else { return }
         receivedRequest()
         while recv(connection, &buffer, buffer.count, 0) > 0 {}
+    }
+}
+
+@Suite("Tunnels of proxy servers", .limitedConcurrency, .timeLimit(.minutes(10)))
+struct CurlTunnelTests {
+    private func configuration(_ proxy: URL) -> TransportConfiguration {
+        var configuration = TransportConfiguration()
+        configuration.proxy = .url(proxy)
+        return configuration
+    }
+
+    /// Sends a request, and returns how it has ended and the events that were reported meanwhile.
+    private func events(
+        of url: URL,
+        _ transport: CurlTransport,
+        body: HTTPBody = .empty
+    ) async -> (TransportError.Kind?, [String]) {
+        let events = Lock<[String]>([])
+        var request = HTTPRequest(body.isEmpty ? .get : .post, url, body: body)
+        request.timeout = .milliseconds(500)
+        request.observer = { event in
+            events.withLock {
+                if case .head(let status, _) = event { $0.append("\(status)") } else { $0.append("sent") }
+            }
+        }
+        return (await transport.ending(of: request), events.withLock(\.self))
+    }
+
+    /// A new service each time, because the budget of retries is that of a service.
+    private static var retryingService: APIService {
+        var service = APIService(baseURL: URL("https://api.example/"))
+        service.retryPolicy = RetryPolicy()
+        service.retryPolicy.baseDelay = .zero
+        return service
+    }
+
+    private static let bodies: [HTTPBody] = [
+        .empty, .data(Data("abc".utf8)), .data(Data(repeating: 1, count: 200_000)),
+    ]
+
+    @Test(arguments: ["", "407 Proxy Authentication Required", "403 Forbidden", "502 Bad Gateway"], bodies.indices)
+    func `A request is not reported as sent when only its tunnel was requested`(
+        _ status: String,
+        _ body: Int
+    ) async throws {
+        let proxy = try FixtureServer.start { _ in
+            status.isEmpty ? .hang : .raw("HTTP/1.1 \(status)\r\nContent-Length: 0\r\n\r\n")
+        }
+        let transport = try CurlTransport(configuration(proxy.baseURL))
+        let (kind, events) = await events(of: URL("https://api.example/"), transport, body: Self.bodies[body])
+        #expect(kind == (status.isEmpty ? .timeout : .cannotConnect))
+        #expect(events.isEmpty)
+        #expect(proxy.requests.map(\.method) == ["CONNECT"])
+    }
+
+    @Test(
+        .enabled(if: TestAuthority.isAvailable && TLSServer.isAvailable, "openssl is not installed"),
+        arguments: [false, true]
+    )
+    func `A request is reported as sent when it was sent through the tunnel, and not when the server is refused`(
+        _ isTrusted: Bool
+    ) async throws {
+        let authority = try TestAuthority()
+        let server = try HTTP2Server(authority) { _ in .response("ok") }
+        let proxy = try TunnelProxy(to: server.port)
+        var configuration = configuration(proxy.url)
+        if isTrusted { configuration.tls.additionalAuthorities = .file(authority.certificate) }
+        let transport = try CurlTransport(configuration)
+        for body in Self.bodies {
+            let (kind, events) = await events(of: server.url("/"), transport, body: body)
+            #expect(kind == (isTrusted ? nil : .security))
+            #expect(events == (isTrusted ? ["sent", "200"] : []))
+        }
+        #expect(proxy.totalTunnels == (isTrusted ? 1 : 3))
+    }
+
+    @Test(arguments: [(400, 1), (403, 1), (405, 1), (407, 1), (429, 3), (502, 3), (503, 3)])
+    func `A refused tunnel is requested again only where a response with its status would be`(
+        _ status: Int,
+        _ tunnels: Int
+    ) async throws {
+        let proxyServer = try FixtureServer.start { _ in
+            .raw("HTTP/1.1 \(status) No\r\nProxy-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\n\r\n")
+        }
+        let service = Self.retryingService
+        let proxy = try APIProxy(transport: CurlTransport(configuration(proxyServer.baseURL)))
+        let error = await #expect(throws: APIError.self) {
+            _ = try await proxy.send(HTTPRequest(.get, URL("https://api.example/")), to: service)
+        }
+        #expect(error?.type == .transport)
+        #expect(proxyServer.requests.map(\.method) == Array(repeating: "CONNECT", count: tunnels))
+    }
+}
+
+/// A proxy server that connects every tunnel to one port of this machine.
+private final class TunnelProxy: Sendable {
+    private let listener: Int32
+    private let port: UInt16
+    private let tunnels = Lock(0)
+
+    init(to target: UInt16) throws {
+        (listener, port) = try HTTP2Server.listen()
+        Thread { [listener, weak self] in
+            while case let client = accept(listener, nil, nil), client >= 0 {
+                self?.tunnels.withLock { $0 += 1 }
+                Thread { Self.serve(client, target) }.start()
+            }
+            close(listener)
+        }.start()
+    }
+
+    deinit { shutdown(listener, Int32(SHUT_RDWR)) }
+
+    var url: URL { URL("http://127.0.0.1:\(port)") }
+
+    /// The number of requested tunnels.
+    var totalTunnels: Int { tunnels.withLock(\.self) }
+
+    private static func serve(_ client: Int32, _ target: UInt16) {
+        var head = [UInt8](repeating: 0, count: 4_096)
+        guard recv(client, &head, head.count, 0) > 0, let server = connect(to: target) else {
+            close(client)
+            return
+        }
+        let response = Array("HTTP/1.1 200 Connected\r\n\r\n".utf8)
+        _ = send(client, response, response.count, Int32(MSG_NOSIGNAL))
+        let ends = DispatchGroup()
+        for (from, to) in [(client, server), (server, client)] {
+            ends.enter()
+            Thread {
+                copy(from, to)
+                ends.leave()
+            }.start()
+        }
+        ends.notify(queue: .global()) {
+            close(client)
+            close(server)
+        }
+    }
+
+    private static func connect(to port: UInt16) -> Int32? {
+        let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+        let isConnected = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Foundation.connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+        guard !isConnected else { return server }
+        close(server)
+        return nil
+    }
+
+    private static func copy(_ from: Int32, _ to: Int32) {
+        var buffer = [UInt8](repeating: 0, count: 16_384)
+        while case let count = recv(from, &buffer, buffer.count, 0), count > 0 {
+            guard send(to, buffer, count, Int32(MSG_NOSIGNAL)) == count else { break }
+        }
+        shutdown(to, Int32(SHUT_WR))
     }
 }
 #endif
