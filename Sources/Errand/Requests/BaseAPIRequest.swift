@@ -118,7 +118,9 @@ public import Observation
     open var service: APIService? { hooks?.service }
     /// The headers of this request, which replace headers of the service with the same name; none by default.
     ///
-    /// A name with `nil` adds no line and so keeps the service's; an adapter in ``APIRequestOptions/adapters`` can remove it.
+    /// A name with `nil` adds no line and so keeps the service's; an adapter in ``APIRequestOptions/adapters`` can remove it. The
+    /// transport writes `Host`, `Content-Length` and `Transfer-Encoding` itself, whatever is here. With a `Cookie`, the request has
+    /// none of the jar.
     open var headers: HTTPHeaders { hooks?.headers ?? [:] }
     /// The longest time without a byte sent or received; `nil`, the default, is the service's timeout.
     open var timeout: Duration? { hooks?.timeout }

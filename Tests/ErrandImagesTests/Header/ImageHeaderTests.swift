@@ -239,12 +239,17 @@ struct RasterHeaderTests {
         }
     }
 
-    @Test(arguments: [
-        tiff(0), tiff(9), tiff(6, type: 4), tiff(6, count: 2), Array(tiff(6).prefix(30)), [], Array("II*\0".utf8),
-        Array("XX*\0".utf8) + tiff(6).dropFirst(4), Array(tiff(6).prefix(4)) + be32(4) + tiff(6).dropFirst(8),
-        Array(tiff(6).prefix(4)) + be32(0xFFFF_FFFF) + tiff(6).dropFirst(8),
-        Array(tiff(6).prefix(8)) + be16(0xFFFF) + be16(0x010F),
-    ]) func `Broken EXIF is upright`(_ tiff: [UInt8]) throws {
+    private static let brokenEXIF: [[UInt8]] = {
+        let whole = tiff(6)
+        let (start, magic) = (Array(whole.prefix(8)), Array(whole.prefix(4)))
+        return [
+            tiff(0), tiff(9), tiff(6, type: 4), tiff(6, count: 2), Array(whole.prefix(30)), [], Array("II*\0".utf8),
+            Array("XX*\0".utf8) + whole.dropFirst(4), magic + be32(4) + whole.dropFirst(8),
+            magic + be32(0xFFFF_FFFF) + whole.dropFirst(8), start + be16(0xFFFF) + be16(0x010F),
+        ]
+    }()
+
+    @Test(arguments: brokenEXIF) func `Broken EXIF is upright`(_ tiff: [UInt8]) throws {
         #expect(try Self.read(jpeg(segments: exif(tiff))) == .sample(.jpeg))
         #expect(try Self.read(png(chunks: chunk("eXIf", tiff))) == .sample(.png))
         #expect(try Self.read(webP(vp8X(flags: 8) + vp8() + riff("EXIF", tiff))) == .sample(.webP))

@@ -24,7 +24,10 @@ extension Data {
     /// Creates the bytes that hexadecimal digits describe; spaces and line ends are ignored.
     init(hexadecimal text: String) {
         let digits = text.compactMap(\.hexDigitValue)
-        self.init(stride(from: 0, to: digits.count, by: 2).map { UInt8(16 * digits[$0] + digits[$0 + 1]) })
+        let bytes: [UInt8] = stride(from: 0, to: digits.count, by: 2).map { index in
+            UInt8(digits[index]) << 4 | UInt8(digits[index + 1])
+        }
+        self.init(bytes)
     }
 }
 

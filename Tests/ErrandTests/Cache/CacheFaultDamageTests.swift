@@ -81,12 +81,13 @@ struct CacheFaultDamageTests {
         let noise = Data((0..<100_000).map { _ in UInt8(truncatingIfNeeded: random.next()) })
         let greatest = Data(repeating: 255, count: 8)
         // Lengths beyond the end, too.
-        let lengths = [bytes[..<16] + greatest + bytes[24...], bytes[..<24] + greatest + bytes[32...], bytes + [0]]
+        let lengths = [16, 24].map { Data(bytes[..<$0]) + greatest + Data(bytes[($0 + 8)...]) }
+        let longer = bytes + Data([0])
         let other: [Data] = [
             Data(), Data("HTTP/1.1 200 OK\r\n\r\n".utf8), Data(repeating: 0, count: 4_096), noise,
             Data("errand 2".utf8) + bytes.dropFirst(8), Data("errand 1".utf8) + noise,
         ]
-        for foreign in other + lengths {
+        for foreign in other + lengths + [longer] {
             try foreign.write(to: file)
             expectMiss(sample, file, "\(Array(foreign.prefix(20)))")
         }
