@@ -53,6 +53,10 @@ extension SealingAdapter {
 
 extension SealingAdapter {
     private func adapt(_ response: inout APIResponse, context: AdapterContext) async throws {
+        // A stored response that is sealed was sealed for another request.
+        guard !context.isOfLookup || !response.hasMediaType(sealing.mediaType) else {
+            throw APIError(.security, reason: "a stored response that is sealed cannot be opened")
+        }
         // Without the header the request was one of the exchange itself, or for another origin.
         guard let request = context.request, let keyID = request.headers[sealing.keyIDHeader] else { return }
         let session = sealing.sessions.session(of: context.environment)
