@@ -53,7 +53,8 @@ struct CookieSession: Sendable {
     ///
     /// Of as many fields as one site may have cookies: the cookies of further ones would only evict those of the first ones,
     /// and a head of a server may have thousands, which take seconds.
-    func store(from headers: HTTPHeaders, url: URL, at date: Date = .now) {
+    func store(from headers: HTTPHeaders, url: URL, isRefusal: Bool = false, at date: Date = .now) {
+        let newest = isRefusal ? newest : nil
         for field in headers.fields(named: "Set-Cookie").prefix(CookieEviction.maximumPerSite) {
             jar.store(setCookie: field.bytes, from: url, generation: generation, unlessUpdatedSince: newest, at: date)
         }
