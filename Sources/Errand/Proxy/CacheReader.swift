@@ -21,7 +21,14 @@ final class CacheReader<Value: Sendable> {
         if readsFirst, let lookup = await lookup() {
             let step = try cache.step(for: lookup.request)
             switch step {
-            case .use(let response): if let value = try await value(of: response) { return value }
+            case .use(let response):
+                if let value = try await value(of: response) { return value }
+                // Nothing is sent, not even by an adapter.
+                if use.policy == .onlyIfCached, case .use(let timeout) = try cache.step(for: lookup.request),
+                    let value = try await value(of: timeout)
+                {
+                    return value
+                }
             case .send(_, let miss):
                 cache.didMiss(miss)
                 if let show = use.show { show(try await shownValue()) }
@@ -64,7 +71,8 @@ final class CacheReader<Value: Sendable> {
             if use.policy != .onlyIfCached { return (try await attempt.request(), true, nil) }
         } catch {
             // It fails again where it would be sent, which decides what follows.
-            guard !use.policy.isRule, error.isOfUnreachableServer else { return nil }
+            let mayDoWithout = call.service.adapters.request.contains { $0.owner is any LookupAdapter }
+            guard !use.policy.isRule, mayDoWithout, error.isOfUnreachableServer else { return nil }
             failure = error
         }
         return (try? await attempt.lookupRequest()).map { ($0, false, failure) }

@@ -141,7 +141,10 @@ final class LoadAttempt<Value: Sendable> {
     /// Reads a response for which nothing was sent.
     func storedValue(in response: APIResponse, _ cache: CacheStage) async throws(APIError) -> LoadedValue<Value> {
         guard call.service.adapters.adaptsResponses else { return try value(in: response) }
-        if context == nil { context = makeContext() }
+        if context == nil {
+            context = makeContext()
+            context?.wrappedValue.isOfLookup = true
+        }
         return try await adaptedValue(in: response, cache)
     }
 
@@ -168,7 +171,8 @@ final class LoadAttempt<Value: Sendable> {
     /// For the adapters of failures; `nil` without them.
     @inline(never) func failureContext() -> Boxed<AdapterContext>? {
         guard !call.service.adapters.failure.isEmpty else { return nil }
-        return context ?? makeContext()
+        if let context, !context.wrappedValue.isOfLookup { return context }
+        return makeContext()
     }
 
     private func makeContext() -> Boxed<AdapterContext> {

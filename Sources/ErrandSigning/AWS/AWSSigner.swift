@@ -2,7 +2,7 @@ import Errand
 import Foundation
 
 /// Signs each request as an ``AWSSignature`` describes it.
-struct AWSSigner: SigningAdapter {
+struct AWSSigner: SigningAdapter, LookupAdapter {
     private static let reserved = ["Authorization", "X-Amz-Date", "X-Amz-Security-Token", "X-Amz-Content-Sha256"]
     /// In lower case: those that a connection, a proxy server, the cache or a stream changes; comparing a few is faster than hashing.
     private static let unsigned =
@@ -23,7 +23,10 @@ struct AWSSigner: SigningAdapter {
     var adapter: Adapter<HTTPRequest> { Adapter(of: self) { try await adapt(&$0, context: $1) } }
 
     private func adapt(_ request: inout HTTPRequest, context: AdapterContext) async throws {
-        guard !context.isOfLookup else { return }
+        guard !context.isOfLookup else {
+            if let url = WireURL(request.url)?.withUsualAddress { request.url = url }
+            return
+        }
         // The server has copied what an earlier request had.
         if case .query = options.form, context.isOfLink,
             let url = WireURL(request.url)?.removingPairs(named: SignatureV4.queryNames)

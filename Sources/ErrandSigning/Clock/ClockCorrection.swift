@@ -9,8 +9,8 @@ import Foundation
 ///
 /// When a server refuses a signature as stale, the load is sent again, once, with `AdapterRetry`. All further signatures of the
 /// service and its copies in this environment then use the time of the server's `Date` (RFC 9110 section 6.6.1), even if the
-/// device's clock changes. A response corrects the time only if its `Date` differs by more than two seconds from the time with
-/// which its request was signed; otherwise the refusal fails the load. A response to a request that was sent before the last
+/// device's clock changes. A response corrects the time only if its `Date` differs by more than two seconds from the time of
+/// the next signature; otherwise the refusal fails the load, unless the device's clock was set since its request was signed. A response to a request that was sent before the last
 /// correction corrects nothing, but its load is sent again as well.
 public struct ClockCorrection: Sendable {
     /// The largest correction of the device's clock; one day by default.
@@ -106,7 +106,7 @@ final class ServerClock: Sendable {
 
     /// What a response that refuses a timestamp means.
     enum Verdict: Equatable {
-        /// The clock was corrected by it, or has been since its request was signed, which may also be too long ago.
+        /// The clock was corrected by it, or has been set or corrected since its request was signed.
         case corrected
         /// The clock is not wrong.
         case accurate
@@ -150,9 +150,10 @@ final class ServerClock: Sendable {
             if let known, context.startedAt <= known.madeAt { return .corrected }
             let current = known?.date(at: uptime) ?? local
             guard abs(date.timeIntervalSince(current)) > Self.tolerance else {
-                // The device's clock may have been set since it was signed, or the request has waited.
-                let signed = known?.date(at: context.begunAt.uptime) ?? context.begunAt.date
-                return abs(date.timeIntervalSince(signed)) > Self.tolerance ? .corrected : .accurate
+                // Unless the device's clock has been set since it was signed.
+                let elapsed = (uptime - context.begunAt.uptime) / .seconds(1)
+                let jump = local.timeIntervalSince(context.begunAt.date) - elapsed
+                return known == nil && abs(jump) > Self.tolerance ? .corrected : .accurate
             }
             corrections[key] = Correction(date: date, uptime: uptime)
             return .corrected

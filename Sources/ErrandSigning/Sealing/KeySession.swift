@@ -12,6 +12,8 @@ final class KeySession: Sendable {
         case failure(APIError)
         /// The exchange no longer counts.
         case dropped
+        /// Its own request was cancelled, not the loads that wait for it.
+        case cancelled(APIError)
     }
 
     typealias Waiter = CheckedContinuation<Outcome, Never>
@@ -51,6 +53,7 @@ final class KeySession: Sendable {
     ) async throws(APIError) -> SessionKey {
         if let key = state.withLock(\.current) { return key }
         let exchange = makeExchange()
+        var hasBeenCancelled = false
         // Not without end, when each exchange is dropped by what it leads to, such as a sign-out.
         for _ in 0...KeyState.maxExpiries {
             let uptime = exchange.clock.uptime
@@ -58,6 +61,9 @@ final class KeySession: Sendable {
             case .key(let key): return key
             case .failure(let error): throw error
             case .dropped: continue
+            case .cancelled(let error):
+                guard !hasBeenCancelled else { throw error }
+                hasBeenCancelled = true
             }
         }
         throw .ofExchange("the keys were removed during each exchange")
@@ -123,8 +129,7 @@ final class KeySession: Sendable {
             try exchange.sealing.check(key)
             return .key(key)
         } catch  where error is CancellationError || (error as? APIError)?.type == .cancelled {
-            // As the relogin of a service: whoever still waits was not cancelled, and needs another exchange.
-            return .dropped
+            return .cancelled(.ofExchange(error))
         } catch {
             return .failure(.ofExchange(error))
         }

@@ -2,7 +2,7 @@ import Errand
 import Foundation
 
 /// Seals requests and opens responses.
-struct SealingAdapter: Sendable {
+struct SealingAdapter: LookupAdapter {
     let sealing: TrafficSealing
     /// The service as it was when sealing was set up, for the login of an environment.
     let service: APIService

@@ -33,6 +33,33 @@ struct AWSSignatureTests {
 
     private func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
 
+    @Test func `Stored responses are found for URLs that a signature writes otherwise, without credentials`()
+        async throws
+    {
+        let isOnline = Lock(true)
+        let signature = AWSSignature(region: "eu-central-1", service: "execute-api") {
+            guard isOnline.withLock(\.self) else { throw APIError(.noNetwork) }
+            return Self.credentials
+        }
+        var service = APIService(baseURL: try url("https://SHOP.test/api"))
+        (service.envelope, service.retryPolicy) = (nil, .never)
+        service.sign(with: signature)
+        let transport = ScriptedTransport { _ in .json("[7]", headers: ["Cache-Control": "max-age=600"]) }
+        let folder = FileManager.default.temporaryDirectory.appending(path: "errand-signing-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let proxy = APIProxy(service: service, transport: transport, cache: APICache(folder: folder))
+        func load(_ policy: CachePolicy) async throws -> [Int] {
+            let options = APIRequestOptions(cachePolicy: policy)
+            return try await APIRequest<[Int]>("/search", params: ["q": "green tea"], options: options, proxy: proxy)
+                .value()
+        }
+        #expect(try await load(.http) == [7])
+        isOnline.withLock { $0 = false }
+        #expect(try await load(.http) == [7])
+        #expect(try await load(.onlyIfCached) == [7])
+        #expect(transport.requests.count == 1)
+    }
+
     // MARK: What is signed
 
     @Test func `A load has the headers of its signature, whose host has no default port`() async throws {

@@ -108,18 +108,41 @@ struct ClockCorrectionTests {
         #expect(scene.transport.requests.count == 3)
     }
 
-    @Test func `A request that has waited after it was signed is sent again, without a correction`() async throws {
+    /// The clock of a device, which its user sets.
+    private final class SetClock: APIClock {
+        private let clock: ManualClock
+        private let offset = Lock<Double>(-3_600)
+        init(_ clock: ManualClock) { self.clock = clock }
+        func set() { offset.withLock { $0 = 0 } }
+        var uptime: Duration { clock.uptime }
+        var date: Date { clock.date.addingTimeInterval(offset.withLock(\.self)) }
+        func sleep(for duration: Duration) async throws(CancellationError) { try await clock.sleep(for: duration) }
+    }
+
+    @Test func `A request is sent again if the device's clock was set since it was signed`() async throws {
         let server = Server(ahead: 0)
-        let isFirst = Lock(true)
-        let clock = Lock<ManualClock?>(nil)
+        let device = Lock<SetClock?>(nil)
         let scene = scene(server, .onCodes([40103])) { request in
-            // As if the device's clock had been set, or the request had been paused.
-            if isFirst.withLock({ exchange(&$0, with: false) }) { clock.withLock(\.self)?.advance(by: .seconds(60)) }
+            device.withLock(\.self)?.set()
             return server.response(to: request)
         }
+        let clock = SetClock(scene.clock)
+        device.withLock { $0 = clock }
+        let proxy = APIProxy(service: scene.service, transport: scene.transport, clock: clock)
+        try await APIRequest<Void>("/goods", proxy: proxy).value()
+        #expect(timestamps(scene) == ["1699996400", "1700000000"])
+    }
+
+    @Test func `A slow refusal of a right timestamp is not sent again`() async throws {
+        let server = Server(ahead: 0)
+        let clock = Lock<ManualClock?>(nil)
+        let scene = scene(server, .onCodes([40103])) { _ in
+            clock.withLock(\.self)?.advance(by: .seconds(60))
+            return server.refusal
+        }
         clock.withLock { $0 = scene.clock }
-        #expect(await load(scene)?.type == nil)
-        #expect(timestamps(scene) == ["1700000000", "1700000060"])
+        #expect(await load(scene)?.code == 40103)
+        #expect(scene.transport.requests.count == 1)
     }
 
     @Test func `A date beyond the limit, or none, corrects nothing`() async throws {
@@ -207,6 +230,7 @@ struct ClockCorrectionTests {
             (403, [:], #"{"__type":"com.amazon.coral.service#InvalidSignatureException"}"#, true),
             (403, [:], "<Error><Code>RequestTimeTooSkewed</Code></Error>", true),
             (400, ["x-amzn-ErrorType": "RequestExpired:http://x"], "", true),
+            (403, [:], "<Error><Code>AccessDenied</Code><Message>Request has expired</Message></Error>", true),
             (403, [:], "<Error><Code>AccessDenied</Code></Error>", false), (500, [:], "RequestExpired", false),
         ] as [(Int, HTTPHeaders, String, Bool)]
     )

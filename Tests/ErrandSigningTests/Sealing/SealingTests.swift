@@ -443,3 +443,69 @@ private struct BodyTransport: HTTPTransport {
         return server.response(request.method.rawValue, request.url.path, request.headers, body)
     }
 }
+
+@Suite("Stored responses of sealed services", .timeLimit(.minutes(5)))
+struct SealedCacheTests {
+    private let server = SealingServer()
+    private let exchange: SampleExchange
+    private let transport: ScriptedTransport
+    private let folder = FileManager.default.temporaryDirectory.appending(path: "errand-sealed-\(UUID())")
+
+    init() {
+        exchange = SampleExchange(server)
+        transport = server.transport()
+        server.setChange { $0.headers["Cache-Control"] = "max-age=600" }
+    }
+
+    /// A proxy of another process: it has no key.
+    private func proxy(storesOpened: Bool) throws -> APIProxy {
+        var service = APIService(baseURL: try #require(URL(string: "http://shop.test/api")))
+        (service.retryPolicy, service.cachesAdaptedResponses) = (.never, storesOpened)
+        service.seal(with: TrafficSealing(cipher: .aesGCM, keyExchange: exchange, expiredCodes: [4011]))
+        // The session of a cache has the name of this file.
+        let cookies = CookieJar(file: folder.appending(path: "cookies.txt"))
+        let cache = APICache(folder: folder.appending(path: "cache"))
+        return APIProxy(service: service, transport: transport, cookies: cookies, cache: cache)
+    }
+
+    private func load(_ proxy: APIProxy, _ policy: CachePolicy = .http) async -> String {
+        do throws(APIError) {
+            let options = APIRequestOptions(cachePolicy: policy)
+            let data = try await APIRequest<Data>("/echo", options: options, proxy: proxy).value()
+            return String(decoding: data, as: UTF8.self)
+        } catch {
+            return "\(error.type) \(error.status ?? 0)"
+        }
+    }
+
+    private static let opened = #"{"errcode":200,"msg":"ok","data":""}"#
+
+    @Test func `What is stored opened is used without a key`() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        #expect(await load(try proxy(storesOpened: true)) == Self.opened)
+        let other = try proxy(storesOpened: true)
+        #expect(await load(other, .onlyIfCached) == Self.opened)
+        exchange.fail(with: APIError(.noNetwork))
+        #expect(exchange.calls == 1, "nothing was sent")
+        #expect(await load(other) == Self.opened)
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test(arguments: [CachePolicy.onlyIfCached, .http, .elseLoad])
+    func `What is stored sealed is not passed on`(_ policy: CachePolicy) async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        #expect(await load(try proxy(storesOpened: false), policy == .elseLoad ? policy : .http) == Self.opened)
+        exchange.fail(with: APIError(.noNetwork))
+        let expected = policy == .onlyIfCached ? "http 504" : "noNetwork 0"
+        #expect(await load(try proxy(storesOpened: false), policy) == expected)
+        #expect(transport.requests.count == 1)
+    }
+
+    @MainActor @Test func `A digest of the sealed bytes is not left for the opened ones`() async throws {
+        server.setChange { $0.headers["Repr-Digest"] = "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:" }
+        let request = APIRequest<Data>("/echo", proxy: try proxy(storesOpened: false))
+        _ = try await request.value()
+        let headers = try #require(request.rawResponse).headers
+        #expect(headers["Repr-Digest"] == nil && headers["Content-Type"] == "application/json")
+    }
+}

@@ -25,7 +25,7 @@ public struct AdapterContext: Sendable {
     package var isOfStream = false
     /// Whether the URL is one of the server, which may have made it from that of an earlier request.
     package var isOfLink = false
-    /// Whether the request is only compared with stored responses, and never sent.
+    /// Whether the request is only compared with stored responses, and never sent; whether the response is a stored one.
     package internal(set) var isOfLookup = false
     /// Whether ``AdapterRetry`` has the load sent again.
     package internal(set) var maySendAgain = true
@@ -35,6 +35,9 @@ public struct AdapterContext: Sendable {
     /// For adapters of parameters and requests that sign them.
     package internal(set) var sentParams: SentParams?
 }
+
+/// The owner of a request adapter that may need the network, and does without it for a lookup.
+package protocol LookupAdapter: Sendable {}
 
 extension AdapterContext {
     package func willWait(for reason: APIEvent.Reason, limit: Duration?) {
