@@ -21,9 +21,8 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
 
     fileprivate enum Layer: Sendable {
         case values([String: AnyEncodable])
-        case object(any Encodable & Sendable)
-        /// Of a member of an object before.
-        case removal(String)
+        /// `removed` are the names of members that are not sent.
+        case object(any Encodable & Sendable, removed: Set<String> = [])
     }
 
     private var layers: [Layer]
@@ -50,15 +49,15 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
         get { members[name]?.value }
         set {
             for index in layers.indices {
-                guard case .values(var values) = layers[index] else { continue }
-                values[name] = nil
-                layers[index] = .values(values)
+                switch layers[index] {
+                case .values(var values):
+                    values[name] = nil
+                    layers[index] = .values(values)
+                case .object(let object, let removed):
+                    layers[index] = .object(object, removed: removed.union([name]))
+                }
             }
-            guard let newValue else {
-                if !layers.allSatisfy(\.isValues) { layers.append(.removal(name)) }
-                return
-            }
-            layers.append(.values([name: AnyEncodable(newValue)]))
+            if let newValue { layers.append(.values([name: AnyEncodable(newValue)])) }
         }
     }
 
@@ -71,11 +70,8 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
 
     private var members: [String: AnyEncodable] {
         layers.reduce(into: [:]) { all, layer in
-            switch layer {
-            case .values(let values): all.merge(values) { $1 }
-            case .removal(let name): all[name] = nil
-            case .object: break
-            }
+            guard case .values(let values) = layer else { return }
+            all.merge(values) { $1 }
         }
     }
 }
@@ -86,8 +82,7 @@ extension APIParams: RedactedDescription {
         let texts: [String] = layers.flatMap { layer -> [String] in
             switch layer {
             case .values(let values): values.keys.sorted().map { Redactor.shared.name($0) }
-            case .object(let object): ["\(type(of: object))"]
-            case .removal: []
+            case .object(let object, _): ["\(type(of: object))"]
             }
         }
         return "APIParams(\(texts.joined(separator: ", ")))"
@@ -97,12 +92,15 @@ extension APIParams: RedactedDescription {
 extension APIParams: Encodable {
     /// Encodes the parameters, so that they can be nested in other parameters.
     ///
-    /// - Throws: `EncodingError` for an object that was merged with other parameters, which only a load can encode.
+    /// - Throws: `EncodingError` for an object that was merged with other parameters, or of which members were removed, which
+    ///   only a load can encode.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
-        if layers.count == 1, case .object(let object) = layers[0] { return try container.encode(object) }
+        if layers.count == 1, case .object(let object, let removed) = layers[0], removed.isEmpty {
+            return try container.encode(object)
+        }
         guard layers.allSatisfy(\.isValues) else {
-            let text = "parameters that merge an object with others cannot be a member of others"
+            let text = "parameters that change an object cannot be a member of others"
             throw EncodingError.invalidValue(self, .init(codingPath: encoder.codingPath, debugDescription: text))
         }
         // As a dictionary, whose names no key strategy changes.
@@ -112,7 +110,9 @@ extension APIParams: Encodable {
 
 extension APIParams {
     func json(with encoder: JSONEncoder) throws(APIError) -> Data {
-        guard layers.count == 1 else { return try Self.encode(tree(with: encoder), with: encoder) }
+        guard layers.count == 1, layers[0].removed.isEmpty else {
+            return try Self.encode(tree(with: encoder), with: encoder)
+        }
         return try Self.encode(layers[0], with: encoder)
     }
 
@@ -120,10 +120,6 @@ extension APIParams {
     func tree(with encoder: JSONEncoder) throws(APIError) -> JSONValue {
         var members: [String: JSONValue] = [:]
         for layer in layers {
-            if case .removal(let name) = layer {
-                members[name] = nil
-                continue
-            }
             let tree = try Self.tree(of: layer, with: encoder)
             guard layers.count > 1 else { return tree }
             guard case .object(let more) = tree else {
@@ -137,8 +133,7 @@ extension APIParams {
     private static func encode(_ layer: Layer, with encoder: JSONEncoder) throws(APIError) -> Data {
         switch layer {
         case .values(let values): try encode(values, with: encoder)
-        case .object(let object): try encode(AnyEncodable(object), with: encoder)
-        case .removal: try encode([String: AnyEncodable](), with: encoder)
+        case .object(let object, _): try encode(AnyEncodable(object), with: encoder)
         }
     }
 
@@ -167,7 +162,7 @@ extension APIParams {
         if let tree = layer.scalarTree { return tree }
         let json = try encode(layer, with: encoder)
         do {
-            return try JSONValue(json: json)
+            return try JSONValue(json: json).without(layer.removed)
         } catch {
             throw APIError(.invalidRequest, reason: "a parameter cannot be encoded", underlying: error)
         }
@@ -180,6 +175,11 @@ extension APIParams.Layer {
         return true
     }
 
+    fileprivate var removed: Set<String> {
+        guard case .object(_, let removed) = self else { return [] }
+        return removed
+    }
+
     /// Without encoding; `nil` unless it contains only scalars that no encoder strategy changes.
     fileprivate var scalarTree: JSONValue? {
         guard case .values(let values) = self else { return nil }
@@ -189,6 +189,12 @@ extension APIParams.Layer {
 }
 
 extension JSONValue {
+    /// What has no names is unchanged.
+    fileprivate func without(_ names: Set<String>) -> JSONValue {
+        guard !names.isEmpty, case .object(let members) = self else { return self }
+        return .object(members.filter { !names.contains($0.key) })
+    }
+
     /// `nil` for what an encoder strategy may change.
     fileprivate init?(scalar: any Encodable & Sendable) {
         switch scalar {

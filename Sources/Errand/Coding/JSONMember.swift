@@ -39,7 +39,7 @@ struct JSONMember {
     private mutating func member(_ name: String) throws -> Range<Int>? {
         scanner.skipBlanks()
         guard scanner.take(UInt8(ascii: "{")) else { return nil }
-        let names = convertsNames ? [name, EnvelopeKey.converted(name)] : [name]
+        let names = convertsNames ? [name, name.camelCase] : [name]
         var match: (name: String?, value: Range<Int>)?
         while true {
             scanner.skipBlanks()

@@ -136,7 +136,7 @@ extension KeyedDecodingContainer<EnvelopeKey> {
     /// Returns the key in camel case where the decoder's strategy has converted the names.
     private func key(_ name: String) -> EnvelopeKey {
         let key = EnvelopeKey(name)
-        return contains(key) ? key : EnvelopeKey(EnvelopeKey.converted(name))
+        return contains(key) ? key : EnvelopeKey(name.camelCase)
     }
 
     fileprivate func code(at path: String) throws -> ServerCode {
@@ -169,11 +169,4 @@ struct EnvelopeKey: CodingKey {
     init(_ text: String) { stringValue = text }
     init(stringValue: String) { self.init(stringValue) }
     init?(intValue: Int) { nil }
-
-    /// Returns the name in camel case, as a decoder may have converted it.
-    static func converted(_ name: String) -> String {
-        guard name.utf8.contains(UInt8(ascii: "_")) else { return name }
-        let words = name.split(separator: "_")
-        return words.prefix(1).joined() + words.dropFirst().map(\.capitalized).joined()
-    }
 }

@@ -40,6 +40,9 @@ struct APIParamsTests {
         #expect(try json(params) == #"{"category":9,"name":"tea","page":2}"#)
         (params["page"], params["category"], params["name"]) = (nil, nil, nil)
         #expect(try json(params) == "{}")
+        var numbers = APIParams(encoding: [1, 2])
+        numbers["page"] = nil
+        #expect(try json(numbers) == "[1,2]", "what has no names is unchanged")
         let names: [String: String] = ["a": "b"]
         #expect(APIParams(names)["a"] as? String == "b")
     }

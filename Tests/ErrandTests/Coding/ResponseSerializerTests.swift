@@ -246,6 +246,8 @@ struct ResponseSerializerTests {
         final class OptionalRequest: SampleRequest, APIManager {
             typealias Response = Goods?
         }
+        let idle = OptionalRequest(proxy: .sample())
+        #expect(idle.response == Optional<Goods?>.none && idle.cachedResponse == Optional<Goods?>.none)
         #expect(try await result(OptionalRequest.self, #"{"errcode":200,"data":null}"#).get() == nil)
         #expect(try await result(OptionalRequest.self, #"{"errcode":200}"#).get() == nil)
         #expect(try await result(OptionalRequest.self, #"{"errcode":200,"data":{"id":1,"name":"a"}}"#).get()?.id == 1)

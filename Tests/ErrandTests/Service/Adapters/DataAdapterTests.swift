@@ -80,6 +80,15 @@ struct DataAdapterTests {
         #expect(error?.type == .decoding && journal.names == [])
     }
 
+    @Test func `A name with another underscore is another name`() async throws {
+        let proxy = proxy(#"{"errcode":200,"_data":[1],"data":null}"#) {
+            $0.decoder.keyDecodingStrategy = .convertFromSnakeCase
+            $0.envelope?.dataKey = "_data"
+        }
+        #expect(try await APIRequest<[Int]>("/data", proxy: proxy).value() == [1])
+        #expect(journal.names == ["[1]"])
+    }
+
     @Test func `Without an envelope or a data key they receive the whole body`() async throws {
         _ = try await APIRequest<[Int]>("/data", proxy: proxy("[1]") { $0.envelope = nil }).value()
         let body = #"{"errcode":200,"id":1,"name":"tea"}"#
