@@ -26,20 +26,17 @@ struct CookieSession: Sendable {
     private let jar: CookieJar
     private let generation: CookieJar.Generation
     private let start: Date
-    /// `nil` where no relogin can replace the login that a request is sent with.
-    private let isLoginReplaced: (@Sendable () -> Bool)?
+    /// Whether a response with a status refuses a login that has been replaced since: servers remove the cookie of a login that
+    /// they refuse, which is that of the new login now.
+    private let isLateRefusal: @Sendable (Int) -> Bool
 
     /// The jar takes over what other processes have saved.
-    init(_ jar: CookieJar, clock: any APIClock, isLoginReplaced: (@Sendable () -> Bool)? = nil) {
+    init(_ jar: CookieJar, clock: any APIClock, isLateRefusal: @escaping @Sendable (Int) -> Bool = { _ in false }) {
         start = clock.date
         jar.refresh(at: clock.uptime, date: start)
-        (self.jar, self.isLoginReplaced) = (jar, isLoginReplaced)
+        (self.jar, self.isLateRefusal) = (jar, isLateRefusal)
         generation = jar.generation
     }
-
-    /// For what is set by a response to a request with a login that has been replaced since: servers remove the cookie of a
-    /// login that they refuse, which is that of the new login now.
-    private var newest: Date? { isLoginReplaced?() == true ? start : nil }
 
     /// Names the jar for a later process; that of a jar in memory is always the same.
     var account: String { jar.cacheName.hasPrefix(CookieFile.memoryMark) ? "" : jar.cacheName }
@@ -53,8 +50,8 @@ struct CookieSession: Sendable {
     ///
     /// Of as many fields as one site may have cookies: the cookies of further ones would only evict those of the first ones,
     /// and a head of a server may have thousands, which take seconds.
-    func store(from headers: HTTPHeaders, url: URL, isRefusal: Bool = false, at date: Date = .now) {
-        let newest = isRefusal ? newest : nil
+    func store(from headers: HTTPHeaders, url: URL, status: Int? = nil, at date: Date = .now) {
+        let newest = status.map(isLateRefusal) == true ? start : nil
         for field in headers.fields(named: "Set-Cookie").prefix(CookieEviction.maximumPerSite) {
             jar.store(setCookie: field.bytes, from: url, generation: generation, unlessUpdatedSince: newest, at: date)
         }

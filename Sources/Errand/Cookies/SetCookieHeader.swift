@@ -93,7 +93,7 @@ package enum CookieRefusal: Error, Sendable, Equatable {
     case prefix
     /// The jar was cleared after the request was sent.
     case cleared
-    /// A newer login has set the cookie since the request was sent.
+    /// The response refuses a login that has been replaced, and the cookie has changed since the request was sent.
     case older
 }
 

@@ -90,8 +90,11 @@ final class Call<Value: Sendable>: Sendable {
         guard let cookies else { return nil }
         guard renewsLogin else { return CookieSession(cookies, clock: clock) }
         return CookieSession(cookies, clock: clock) {
-            [login = service.login, generation = service.login.currentGeneration] in
-            login.currentGeneration != generation
+            [
+                login = service.login, statuses = service.loginExpiredStatuses,
+                generation = service.login.currentGeneration
+            ] in
+            statuses.contains($0) && login.currentGeneration != generation
         }
     }
 

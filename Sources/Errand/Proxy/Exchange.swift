@@ -142,8 +142,8 @@ final class Exchange {
     @inline(never) func receive(_ response: HTTPResponse) throws(TransportError) -> APIResponse? {
         // Otherwise they were stored when the body began, and may have changed since.
         if !storesCookiesAtHead || !response.isStreamed {
-            let isRefusal = response.status == 401
-            session?.store(from: response.headers, url: current.url, isRefusal: isRefusal, at: proxy.clock.date)
+            let (url, date) = (current.url, proxy.clock.date)
+            session?.store(from: response.headers, url: url, status: response.status, at: date)
         }
         if redirects.isEmpty { isMultiplexed = response.isMultiplexed }
         isStreamed = response.isStreamed

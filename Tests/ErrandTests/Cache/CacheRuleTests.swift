@@ -455,10 +455,16 @@ struct CacheRuleTests {
         #expect(scene.violations == [])
     }
 
-    @Test func `What the validator refuses is not shown`() async throws {
+    @Test(arguments: [false, true]) func `What the validator refuses is not shown`(_ throwsError: Bool) async throws {
         let scene = try Scene { Scene.version($1, "no-store") }
         #expect(await scene.load(.first) == "v1 network")
-        let (screen, validator) = (CacheScreen(), ContentValidator { ($0 as? String) != "v1" })
+        let (screen, validator) = (
+            CacheScreen(),
+            ContentValidator {
+                if throwsError, $0 as? String == "v1" { throw APIError(.invalidResponse) }
+                return ($0 as? String) != "v1"
+            }
+        )
         let request = ValidatedRequest(delegate: screen, proxy: scene.proxy)
         request.ownOptions.cachePolicy = .first
         request.customService = scene.service
@@ -491,12 +497,12 @@ struct CacheRuleTests {
 
 /// Accepts what a closure accepts.
 @MainActor final class ContentValidator: APIManagerValidator {
-    private let accepts: @MainActor (any Sendable) -> Bool
+    private let accepts: @MainActor (any Sendable) throws -> Bool
 
-    init(_ accepts: @escaping @MainActor (any Sendable) -> Bool) { self.accepts = accepts }
+    init(_ accepts: @escaping @MainActor (any Sendable) throws -> Bool) { self.accepts = accepts }
 
-    func request(_ request: BaseAPIRequest, accepts content: any Sendable, in response: APIResponse) -> Bool {
-        accepts(content)
+    func request(_ request: BaseAPIRequest, accepts content: any Sendable, in response: APIResponse) throws -> Bool {
+        try accepts(content)
     }
 }
 

@@ -118,6 +118,19 @@ struct ResumedDownloadTests {
         #expect(try folder.names == ["photo.jpg"], sourceLocation: sourceLocation)
     }
 
+    @Test(arguments: TransportKind.allCases)
+    func `The cookies of a download that is cut are stored`(_ kind: TransportKind) async throws {
+        files.change { $0.headers = ["Set-Cookie": "sid=new; Path=/"] }
+        files.cutNext(after: 100_000)
+        let cookies = CookieJar(trustworthyLoopback: true)
+        let request = try request(kind) { $0.cookies = cookies }
+        #expect(await outcome(request) == .transport)
+        #expect(cookies.cookies.map(\.value) == ["new"])
+        #expect(await outcome(request) == nil)
+        #expect(files.server.requests.last?.header("Cookie") == "sid=new")
+        try expectComplete()
+    }
+
     // MARK: The rest
 
     @Test(arguments: TransportKind.allCases, [1, 150_000, FileServer.length - 1])

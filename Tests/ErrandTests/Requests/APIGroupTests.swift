@@ -216,6 +216,13 @@ struct APIChainTests {
         #expect(screen.events == [.progress(1, 3), .progress(2, 3), .progress(3, 3), .success])
     }
 
+    @Test func `An outcome that is read before its request has ended fails the chain`() async {
+        let (chain, later) = (APIChain(delegate: screen), APIOutcome<[Goods]>())
+        chain.add { try server.goods("/goods/\(later.value.count)") }
+        await #expect { try await chain.run() } throws: { ($0 as? APIError)?.type == .invalidRequest }
+        #expect(screen.events.last == .failure(.invalidRequest) && server.paths.isEmpty)
+    }
+
     @Test func `A chain that is cancelled when its request has failed does not recover`() async {
         let (chain, request, interceptor) = (APIChain(delegate: screen), server.goods("/fail/1"), InterceptorSpy())
         request.interceptor = interceptor

@@ -187,6 +187,26 @@ struct SessionTests: SessionScene {
         withExtendedLifetime((requests, early)) {}
     }
 
+    @Test func `Cookies of a success count whenever it was sent`() async {
+        let (late, url) = (Latch(), APIService.sample().baseURL)
+        let transport = ScriptedTransport { request in
+            if request.url.path.hasSuffix("late") { try await late.wait() }
+            guard request.headers["X-Token"] != "t0" || request.url.path.hasSuffix("late") else { return .status(401) }
+            return .json(goodsJSON([]), headers: ["Set-Cookie": "csrf=\(request.url.lastPathComponent); Path=/"])
+        }
+        let proxy = proxy(transport)
+        proxy.cookies.store(setCookie: "csrf=none; Path=/", from: url)
+        let requests = [load(proxy, "/late")]
+        await transport.waitForRequests()
+        let early = load(proxy, "/early")
+        #expect(await screen.ending() == .success)
+        #expect(proxy.cookies.cookies.map(\.value) == ["early"] && account.logins == 1)
+        late.open()
+        #expect(await screen.ending() == .success)
+        #expect(proxy.cookies.cookies.map(\.value) == ["late"])
+        withExtendedLifetime((requests, early)) {}
+    }
+
     @Test func `A load that did not wait for an unreachable login server asks it again`() async {
         let (late, tries) = (Latch(), Counter())
         let transport = ScriptedTransport { request in
