@@ -59,6 +59,9 @@ final class LoadRecovery<Value: Sendable> {
         return proxy.loads.contains(call.id) ? final.withLock(\.self) : APIError(.cancelled)
     }
 
+    /// Then a long wait would exceed the time of the relogin, which ends the session.
+    private var isOfRelogin: Bool { call.loginRole == .partOfRelogin }
+
     // What is inlined into an asynchronous function increases the memory of each load that waits for a login.
 
     @inline(never) private func retry(after error: APIError) async throws(APIError) {
@@ -67,8 +70,6 @@ final class LoadRecovery<Value: Sendable> {
         if decision == false { throw error }
         // An error with a response is one of an adapter or of the app: the request was sent.
         let isOffline = error.type == .noNetwork && error.response == nil && proxy.reachability.status == .unreachable
-        // The relogin would take too long, which ends the session.
-        let isOfRelogin = call.loginRole == .partOfRelogin
         if policy.waitsForConnectivity, isOffline, !isOfRelogin {
             return try await waitForNetwork(after: error, limit: policy.connectivityTimeout)
         }
@@ -152,7 +153,6 @@ final class LoadRecovery<Value: Sendable> {
         let clock = proxy.clock
         let date = clock.date
         let serverDelay = error.response?.headers.retryAfter(at: date, limit: policy.maxRetryAfter)
-        let isOfRelogin = call.loginRole == .partOfRelogin
         if isOfRelogin, let serverDelay, serverDelay > call.service.reloginTimeout / 4 { throw error }
         let delay = try retryDelay(after: error, policy, decision, serverDelay)
         // The pause is in the queue, where the load keeps its order.
