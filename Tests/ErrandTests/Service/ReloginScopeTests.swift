@@ -68,6 +68,25 @@ struct ReloginScopeTests: SessionScene {
         await suspend(while: waiting.isLoading)
     }
 
+    @Test func `A plain call to a URL has the cookies of the service that is signed in again`() async {
+        let transport = transport()
+        let (proxy, jar) = (APIProxy(service: .sample(), transport: transport, clock: clock), CookieJar())
+        proxy.cookies.store(setCookie: "sid=default; Path=/", from: URL("http://shop.test"))
+        jar.store(setCookie: "sid=own; Path=/", from: URL("http://shop.test"))
+        account.login = { [proxy] in
+            _ = try await proxy.send(HTTPRequest(.get, URL("http://shop.test/api/inner")))
+        }
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.customService = .sample { [account] in
+            $0.reloginHandler = account
+            $0.commonHeaders = { ["X-Token": account.token] }
+            $0.cookies = jar
+        }
+        request.loadData()
+        #expect(await screen.ending() == .success)
+        #expect(transport.requests.map { $0.headers["Cookie"] } == ["sid=own", "sid=own", "sid=own"])
+    }
+
     private func load(_ way: Way, _ waiting: GoodsRequest, _ proxy: APIProxy) async throws {
         let request = inner(proxy)
         switch way {

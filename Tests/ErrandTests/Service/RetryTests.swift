@@ -621,10 +621,11 @@ struct TooManyRequestsTests {
         return APIProxy(service: service, transport: transport, queueLimits: limits, clock: clock)
     }
 
-    private func load(_ count: Int, _ proxy: APIProxy, method: HTTPMethod = .post) -> [GoodsRequest] {
+    private func load(_ count: Int, _ proxy: APIProxy, shares: Bool = false) -> [GoodsRequest] {
         (0..<count).map { number in
             let request = GoodsRequest(delegate: screen, proxy: proxy)
-            (request.path, request.method) = ("/\(number)", method)
+            (request.path, request.method) = ("/\(number)", shares ? .get : .post)
+            request.ownOptions.coalescesIdentical = shares
             request.loadData()
             return request
         }
@@ -644,13 +645,14 @@ struct TooManyRequestsTests {
         }
     }
 
-    @Test(arguments: [(6, 3, 64), (100, 3, 3), (100, 1, 1), (100, 20, 7), (100, 64, 64)])
-    func `All loads succeed, and none is sent during a pause`(_ count: Int, _ burst: Int, _ width: Int) async {
+    @Test(arguments: [(6, 3, 64), (100, 3, 3), (100, 1, 1), (100, 20, 7), (100, 64, 64)], [false, true])
+    func `All loads succeed, and none is sent during a pause`(_ limits: (Int, Int, Int), _ shares: Bool) async {
+        let (count, burst, width) = limits
         let (transport, refusals) = limited(to: burst)
         let proxy = proxy(transport, width: width)
         let skipping = skipPauses(of: proxy)
         defer { skipping.cancel() }
-        let requests = load(count, proxy)
+        let requests = load(count, proxy, shares: shares)
         #expect(await screen.endings(of: requests) == Array(repeating: .success, count: count))
         // Only what was under way when the first of a window was refused.
         #expect(refusals().values.allSatisfy { $0 <= width })

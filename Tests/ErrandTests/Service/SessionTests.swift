@@ -165,6 +165,46 @@ struct SessionTests: SessionScene {
         #expect(!request.isLoading)
     }
 
+    @Test func `A request of a relogin waits for no network`() async {
+        let transport = ScriptedTransport { request in
+            guard request.url.path.hasSuffix("login") else { return .status(401) }
+            throw TransportError(.noNetwork, "offline")
+        }
+        let proxy = proxy(transport, reachability: .fixed(.unreachable))
+        account.login = { [proxy] in
+            let login = GoodsRequest(proxy: proxy)
+            (login.path, login.customLogin, login.ownOptions.retryPolicy) = ("/login", true, RetryPolicy.never)
+            login.ownOptions.retryPolicy?.waitsForConnectivity = true
+            _ = try await login.value()
+        }
+        let request = load(proxy)
+        #expect(await screen.ending() == .failure(.noNetwork))
+        #expect(account.logins == 1 && account.expiries == 0)
+        #expect(!request.isLoading && clock.sleepers == 0)
+    }
+
+    @Test func `A relogin that needs another service ends no session when that one's login server is busy`() async {
+        let other = Account()
+        let transport = ScriptedTransport { $0.url.path.hasSuffix("login") ? .status(429) : .status(401) }
+        let proxy = proxy(transport)
+        let gateway = APIService.sample {
+            $0.reloginHandler = other
+            $0.environment = APIEnvironment("gateway", baseURL: URL("http://gateway.test"))
+        }
+        other.login = { [proxy] in
+            let login = APIRequest<Void>("/login", method: .post, service: gateway, isLoginRequest: true, proxy: proxy)
+            try await login.value()
+        }
+        account.login = { [proxy] in
+            try await APIRequest<Void>("/tickets", service: gateway, proxy: proxy).value()
+        }
+        let request = load(proxy)
+        #expect(await screen.ending() == .failure(.http))
+        #expect(other.logins == 1 && account.logins == 1)
+        #expect(other.expiries == 0 && account.expiries == 0)
+        #expect(!request.isLoading)
+    }
+
     @Test func `A late refusal of the old login does not remove the cookie of the new one`() async {
         let late = Latch()
         let url = APIService.sample().baseURL
@@ -650,14 +690,22 @@ extension SessionScene {
     func proxy(
         _ transport: ScriptedTransport,
         limits: QueueLimits = QueueLimits(),
-        cookies: CookieJar = CookieJar()
+        cookies: CookieJar = CookieJar(),
+        reachability: Reachability = Reachability(status: .unknown)
     ) -> APIProxy {
         let service = APIService.sample { [account] in
             $0.reloginHandler = account
             $0.commonHeaders = { ["X-Token": account.token] }
             $0.retryPolicy = RetryPolicy()
         }
-        return APIProxy(service: service, transport: transport, cookies: cookies, queueLimits: limits, clock: clock)
+        return APIProxy(
+            service: service,
+            transport: transport,
+            cookies: cookies,
+            queueLimits: limits,
+            reachability: reachability,
+            clock: clock
+        )
     }
 
     /// Responds with 401 to every token but `valid`.

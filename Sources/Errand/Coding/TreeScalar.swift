@@ -1,0 +1,105 @@
+import Foundation
+
+/// A type that is decoded of one JSON scalar.
+protocol TreeScalar: Decodable {
+    /// `nil` for JSON of another type, and for a number out of range.
+    init?(tree: JSONValue)
+
+    /// Returns the JSON of this type that another JSON may be meant as: by default the number in a string.
+    static func conversion(of value: JSONValue) -> JSONValue?
+}
+
+extension TreeScalar {
+    static func conversion(of value: JSONValue) -> JSONValue? {
+        value.string.flatMap { try? JSONValue(json: Data($0.utf8)) }
+    }
+}
+
+extension String: TreeScalar {
+    init?(tree: JSONValue) {
+        guard case .string(let text) = tree else { return nil }
+        self = text
+    }
+
+    static func conversion(of value: JSONValue) -> JSONValue? {
+        switch value {
+        case .int(let number): .string("\(number)")
+        // Not as 1e+19.
+        case .double(let number): .string(Decimal(string: "\(number)").map { "\($0)" } ?? "\(number)")
+        case .decimal(let number): .string("\(number)")
+        case .null, .bool, .string, .array, .object: nil
+        }
+    }
+}
+
+extension Bool: TreeScalar {
+    init?(tree: JSONValue) {
+        guard case .bool(let flag) = tree else { return nil }
+        self = flag
+    }
+
+    static func conversion(of value: JSONValue) -> JSONValue? {
+        switch value {
+        case 1, "1", "true": true
+        case 0, "0", "false": false
+        default: nil
+        }
+    }
+}
+
+extension Decimal: TreeScalar {
+    init?(tree: JSONValue) {
+        switch tree {
+        case .int(let number): self.init(number)
+        case .double(let number): self.init(string: "\(number)")
+        case .decimal(let number): self = number
+        case .null, .bool, .string, .array, .object: return nil
+        }
+    }
+}
+
+extension TreeScalar where Self: BinaryFloatingPoint & LosslessStringConvertible {
+    init?(tree: JSONValue) {
+        switch tree {
+        case .int(let number): self.init(number)
+        case .double(let number):
+            self.init(number)
+            // Too large for a `Float`.
+            if isInfinite, number.isFinite { return nil }
+        // As a text, because only that is rounded to the nearest.
+        case .decimal(let number): self.init("\(number)")
+        case .null, .bool, .string, .array, .object: return nil
+        }
+    }
+}
+
+extension Double: TreeScalar {}
+extension Float: TreeScalar {}
+
+extension TreeScalar where Self: FixedWidthInteger {
+    init?(tree: JSONValue) {
+        switch tree {
+        case .int(let number): self.init(exactly: number)
+        // From there on, the text has other digits than the binary number.
+        case .double(let number) where number.magnitude >= 0x1p53:
+            guard let text = Decimal(string: "\(number)").map({ "\($0)" }) else { return nil }
+            self.init(text)
+        case .double(let number): self.init(exactly: number)
+        case .decimal(let number): self.init("\(number)")
+        case .null, .bool, .string, .array, .object: return nil
+        }
+    }
+}
+
+extension Int: TreeScalar {}
+extension Int8: TreeScalar {}
+extension Int16: TreeScalar {}
+extension Int32: TreeScalar {}
+extension Int64: TreeScalar {}
+extension Int128: TreeScalar {}
+extension UInt: TreeScalar {}
+extension UInt8: TreeScalar {}
+extension UInt16: TreeScalar {}
+extension UInt32: TreeScalar {}
+extension UInt64: TreeScalar {}
+extension UInt128: TreeScalar {}
