@@ -9,6 +9,8 @@ final class Call<Value: Sendable>: Sendable {
     let serializer: ResponseSerializer<Value>
     let options: LoadOptions
     let progress: TransferProgress.Handler?
+    /// How many sessions had ended when the load began.
+    private let endedSessions: Int
 
     init(
         id: RequestID,
@@ -17,7 +19,8 @@ final class Call<Value: Sendable>: Sendable {
         draft: RequestDraft,
         serializer: ResponseSerializer<Value>,
         options: LoadOptions,
-        progress: TransferProgress.Handler?
+        progress: TransferProgress.Handler?,
+        endedSessions: Int? = nil
     ) {
         self.id = id
         self.service = service
@@ -29,6 +32,7 @@ final class Call<Value: Sendable>: Sendable {
         if !isShareable || options.loginRole.isLoginRequest { options.coalescesIdentical = false }
         self.options = options
         self.progress = progress
+        self.endedSessions = endedSessions ?? service.login.sessions.ended
     }
 
     /// Neither shares an exchange nor uses a stored response that the server has not confirmed: both may be older than the reason to
@@ -41,7 +45,8 @@ final class Call<Value: Sendable>: Sendable {
             draft: draft,
             serializer: serializer,
             options: options.sendingAgain,
-            progress: progress
+            progress: progress,
+            endedSessions: endedSessions
         )
     }
 
@@ -67,7 +72,8 @@ final class Call<Value: Sendable>: Sendable {
                     cache: cache
                 )
             ),
-            progress: nil
+            progress: nil,
+            endedSessions: endedSessions
         )
     }
 
@@ -84,7 +90,12 @@ final class Call<Value: Sendable>: Sendable {
     var renewsLogin: Bool { service.reloginHandler != nil && !loginRole.isLoginRequest }
 
     /// Whether a request with the login of a generation may be sent.
-    func isCurrent(_ generation: Int) -> Bool { !renewsLogin || service.login.currentGeneration == generation }
+    func isCurrent(_ generation: Int) -> Bool {
+        !hasSessionEnded && (!renewsLogin || service.login.currentGeneration == generation)
+    }
+
+    /// Also where another proxy has ended it, whose loads alone that one ends.
+    var hasSessionEnded: Bool { service.login.sessions.ended != endedSessions }
 
     func cookieSession(by clock: any APIClock) -> CookieSession? {
         guard let cookies else { return nil }

@@ -76,7 +76,7 @@ final class LoadAttempt<Value: Sendable> {
 
     private func complete(_ request: HTTPRequest) throws(APIError) -> HTTPRequest {
         // Checked when the headers have been read: after a logout they may be those of another account.
-        guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
+        guard proxy.loads.contains(call.id), !call.hasSessionEnded else { throw APIError(.cancelled) }
         return call.draft.followsLink ? try call.service.withoutSecrets(request) : request
     }
 

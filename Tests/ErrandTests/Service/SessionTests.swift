@@ -593,6 +593,34 @@ struct SessionEndTests: SessionScene {
         #expect(!request.isLoading)
     }
 
+    @Test(.fault(42), arguments: [false, true])
+    func `After a logout, another proxy of the service sends nothing of the old account`(_ shares: Bool) async {
+        let gate = Latch()
+        let transport = ScriptedTransport { request in
+            await gate.waitIgnoringCancellation()
+            return request.headers["X-Token"] == "t0" ? .status(401) : .json(goodsJSON([]))
+        }
+        let main = proxy(ScriptedTransport())
+        let limits = QueueLimits(perHost: 1)
+        let other = APIProxy(service: main.defaultService, transport: transport, queueLimits: limits, clock: clock)
+        var requests: [GoodsRequest] = []
+        for path in ["/running", "/queued"] {
+            let request = GoodsRequest(delegate: screen, proxy: other)
+            (request.path, request.method, request.ownOptions.coalescesIdentical) = (path, .get, shares)
+            request.loadData()
+            requests.append(request)
+            if path == "/running" { await transport.waitForRequests() }
+        }
+        await suspend(while: other.queuedCount < 1)
+        main.logout()
+        account.setToken("new")
+        gate.open()
+        #expect(await screen.endings(of: requests) == [.cancelled, .cancelled])
+        #expect(transport.requests.map(\.url.lastPathComponent) == ["running"] && account.logins == 0)
+        #expect(await load(other).outcome() == nil)
+        #expect(transport.requests.last?.headers["X-Token"] == "new")
+    }
+
     @Test func `A logout inside the handler ends its waiters as cancelled`() async {
         let proxy = proxy(refusing())
         account.login = { [proxy] in proxy.logout() }
