@@ -135,8 +135,8 @@ public import Observation
     /// `invalidRequest`. The file's folder must exist; otherwise the load fails with `storage` before it is sent.
     ///
     /// The file appears complete when the load succeeds, and replaces an existing file. A load that fails or is cancelled does
-    /// not change an existing file and leaves no temporary file. A 204, a 205 and a response to `HEAD` have no body and change no
-    /// file.
+    /// not change an existing file, and leaves no temporary file unless ``APIRequestOptions/resumesDownload`` is set. A 204, a
+    /// 205 and a response to `HEAD` have no body and change no file.
     ///
     /// The body of a response that is not 2xx is stored in memory, unless its status is one of
     /// ``APIRequestOptions/acceptedStatuses`` and the response is a ``DownloadedFile``; see ``ResponseSerializer/file``. A load
@@ -201,7 +201,11 @@ extension BaseAPIRequest {
     /// Cancels every load of this request.
     ///
     /// The delegate is notified after this has returned, once for each load.
-    public func cancelAllRequests() { for id in loads { cancelRequest(id) } }
+    public func cancelAllRequests() {
+        let removed = loads.filter(removeLoad)
+        cancelledCount += removed.count
+        proxy.cancelRequests(removed)
+    }
 
     /// Cancels every load and returns the request to its state before the first load: without response, error, progress, or list
     /// items.

@@ -328,6 +328,8 @@ struct ReloadParamsTests {
     final class Numbers: PageAPIRequest<[Int]>, APIManager {
         let path = "/numbers"
         let method = HTTPMethod.get
+        var customRestartPolicy = RestartPolicy.cancelPrevious
+        override var restartPolicy: RestartPolicy { customRestartPolicy }
         override var strategy: any PageStrategy { .offset(limit: 10) }
     }
 
@@ -380,6 +382,17 @@ struct ReloadParamsTests {
         #expect(await screen.ending() == .success)
         #expect(questions == 3 && list.items.count == 10)
         #expect(server.queries.map { $0.suffix(6) } == ["shop=7", "shop=8", "shop=9"])
+    }
+
+    @Test func `A load that is not needed does not keep the next page from being loaded`() async {
+        let list = numbers()
+        list.customRestartPolicy = .ignoreNew
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        let ids = [list.loadIfNeeded(maxAge: .seconds(60)), list.loadNextPage()]
+        #expect(ids[0] != ids[1] && list.loadNextPage() == ids[1])
+        #expect(await screen.endings(2) == [.success, .success])
+        #expect(list.items == Array(0..<20) && server.queries.count == 2)
     }
 
     @Test func `A load that was needed, and has failed, is tried again with the parameters of that moment`() async {

@@ -201,6 +201,23 @@ struct RequestQueueTests {
         withExtendedLifetime(request) {}
     }
 
+    @Test(.fault(15)) func `When all loads of a request are cancelled, none is sent in the place of another`() async {
+        let transport = gated()
+        let proxy = proxy(transport, perHost: 1)
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.customRestartPolicy = .concurrent
+        let ids = (0..<300).map { _ in request.loadData() }
+        await transport.waitForRequests(1)
+        await suspend(while: proxy.queuedCount < 299)
+        proxy.setPriority(.userInitiated, of: ids[299])
+        request.cancelAllRequests()
+        #expect(proxy.queuedCount == 0 && request.loads.isEmpty)
+        #expect(await screen.endings(300).allSatisfy { $0 == .cancelled })
+        gate.open()
+        #expect(await load("/last", proxy).outcome() == nil)
+        #expect(transport.requests.count == 2)
+    }
+
     @Test(.fault(15)) func `A queued load that is cancelled ends at once, is never sent, and frees its place`() async {
         let transport = gated()
         let proxy = proxy(transport, perHost: 1)
