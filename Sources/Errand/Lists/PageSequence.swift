@@ -106,7 +106,7 @@ extension APIManager where Self: PagedManager {
                     return caller.end(with: IteratedPage(load: newest, items: .success(nil)))
                 }
                 receivePage(of: followUp, after: newest, for: caller)
-                caller.replace(by: followUp)
+                caller.wait(for: followUp)
             } catch {
                 caller.end(with: IteratedPage(load: newest, items: .failure(error)))
             }

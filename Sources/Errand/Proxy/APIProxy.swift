@@ -116,9 +116,9 @@ public final class APIProxy: Sendable {
     /// ```
     ///
     /// The sequence contains each load and plain call that ends from now on, once, in the order of their endings. Any number of
-    /// readers may exist, and all receive endings in the same order; without a reader, this costs nothing. Readers receive an
-    /// ending before the delegate, the closure or the caller of the load does. A load of a request ends on the main actor, a
-    /// plain call on any thread.
+    /// readers may exist, and all receive endings in the same order; without a reader, this costs nothing. An ending is given
+    /// to the readers before the delegate, the closure or the caller of the load receives it. A load of a request ends on the
+    /// main actor, a plain call on any thread.
     ///
     /// Up to 1,024 endings are buffered for a slow reader. After that, each new ending replaces the oldest one, and the next
     /// ending that is read contains the number of dropped endings before it; see ``EndedRequest/droppedCount``.
@@ -147,8 +147,9 @@ public final class APIProxy: Sendable {
     ///
     /// After this call has returned, neither success nor failure is delivered for `id`. A request that is under way is stopped,
     /// unless other loads share it: its connection is closed or, over HTTP/2, its stream is reset. The delegate or the `async`
-    /// caller is notified of the cancellation soon afterwards; for a download, after its temporary file has been removed. The
-    /// file that a download was to replace does not change. Does nothing for an unknown, ended or already cancelled load.
+    /// caller is notified of the cancellation soon afterwards; for a download that does not resume, after its temporary file
+    /// has been removed. The file that a download was to replace does not change. Does nothing for an unknown, ended or already
+    /// cancelled load.
     ///
     /// - Returns: Whether this call ended the load.
     @discardableResult
@@ -348,4 +349,8 @@ package enum SharedProxyScope {
     package typealias Replacement = APIProxy?
 
     @TaskLocal package static var replacement: APIProxy?
+
+    static func run(with replacement: Replacement, _ work: () -> Void) {
+        replacement === self.replacement ? work() : $replacement.withValue(replacement, operation: work)
+    }
 }

@@ -143,9 +143,12 @@ extension APIManager {
         whenBegun: (_ leave: @escaping @MainActor () -> Void) -> Void = { _ in }
     ) async throws(APIError) -> Response {
         guard !Task.isCancelled else { throw APIError(.cancelled) }
-        let id = begin(input: input, receiver: receiver, progress: progress)
         let cancelled = Result<any Sendable, _>.failure(APIError(.cancelled))
-        let caller = LoadCaller(of: id, in: proxy, ifLeft: cancelled)
+        let caller = LoadCaller(in: proxy, ifLeft: cancelled)
+        // Others may want the load when this call has left it.
+        let report = progress.map { progress in { @MainActor in if caller.isWaiting { progress($0) } } }
+        let id = begin(input: input, receiver: receiver, progress: report)
+        caller.wait(for: id)
         whenBegun { caller.leave() }
         wait(for: id, as: caller) { caller.end(with: $0) }
         defer { removeWaiters(of: caller) }

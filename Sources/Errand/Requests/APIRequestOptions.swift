@@ -70,7 +70,7 @@ public struct APIRequestOptions: Sendable {
     /// compares (RFC 9110 section 13.1.5). If the server has another version, everything is received again. Nothing is kept of a
     /// response with a content coding. See <doc:Downloads>.
     ///
-    /// While a load runs, another one to the same file, or of the same URL to the same folder, fails with `storage`, also in
+    /// While a load transfers, another one to the same file, or of the same URL to the same folder, fails with `storage`, also in
     /// another process.
     public var resumesDownload: Bool
     /// When a stored response is used, if the proxy has an ``APIProxy/cache``; ``CachePolicy/http`` by default.

@@ -20,7 +20,9 @@ extension APIManager {
         case .ignoreNew:
             // The first page of a list replaces any other that is loading.
             if part == .first, case .begin? = pager?.decision(for: .first) { cancelAllRequests() }
-            if let running = loads.last(where: { proxy.loads.join($0, as: role) }) {
+            // A further page that is loading has been joined already; what else runs, does not load it.
+            let isFurtherPage = [.next, .prefetch, .previous].contains(part)
+            if !isFurtherPage, let running = loads.last(where: { proxy.loads.join($0, as: role) }) {
                 if let ended { wait(for: running, ended) }
                 return join(running, receiver: receiver)
             }
@@ -111,6 +113,8 @@ extension APIManager {
     private let role: LoginRole
     // Loads that its callbacks begin are part of the same relogin.
     private let scope: ReloginScope?
+    // That of the test in which the load began: another one may have scheduled the hop to the main actor.
+    private let sharedProxy: SharedProxyScope.Replacement
     private let proxy: APIProxy
     private let indicator: (any LoadingIndicator)?
     private weak var manager: Manager?
@@ -131,6 +135,7 @@ extension APIManager {
         progress: (@MainActor (TransferProgress) -> Void)? = nil
     ) {
         (id, scope, proxy) = (.next(), ReloginScope.current, manager.proxy)
+        sharedProxy = SharedProxyScope.replacement
         (self.manager, self.role, self.service) = (manager, role, service)
         (method, path, origin) = (draft.method, draft.path, LoadOrigin(draft, service))
         (self.indicator, self.progress, presentsErrors) = (indicator, progress, options?.presentsErrors ?? true)
@@ -164,7 +169,9 @@ extension APIManager {
     /// They refer to this load, by their progress.
     func dropCalls() { (callForPage, fallback) = (nil, nil) }
 
-    private func inScope(_ callback: () -> Void) { ReloginScope.run(in: scope, callback) }
+    private func inScope(_ callback: () -> Void) {
+        SharedProxyScope.run(with: sharedProxy) { ReloginScope.run(in: scope, callback) }
+    }
 
     // MARK: Sending
 

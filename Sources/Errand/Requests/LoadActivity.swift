@@ -28,10 +28,13 @@ struct ActivityMonitor: APIMonitor {
     private let deliver: @Sendable (LoadActivity) -> Void
 
     init(of id: RequestID, for request: BaseAPIRequest, in scope: ReloginScope?) {
+        let sharedProxy = SharedProxyScope.replacement
         deliver = { [weak request, proxy = request.proxy] activity in
             proxy.deliver { [weak request] in
                 guard let request, proxy.loads.contains(id) else { return }
-                ReloginScope.run(in: scope) { request.load(id, isNow: activity) }
+                SharedProxyScope.run(with: sharedProxy) {
+                    ReloginScope.run(in: scope) { request.load(id, isNow: activity) }
+                }
             }
         }
     }

@@ -131,6 +131,8 @@ struct LoadHistory {
         else {
             return nil
         }
+        // The app may have moved it, as is usual for a temporary one.
+        if let file = content.response.file, stat(ofTarget: file.path) == nil { return nil }
         let (old, new) = (try? content.params?.json(with: encoder), try? params?.json(with: encoder))
         guard old == new, (content.params == nil) == (params == nil) else { return nil }
         return content.response.from(.cache, age: uptime - receivedAt, at: uptime)

@@ -72,7 +72,8 @@ extension BaseAPIRequest {
 /// An async call that waits for a load; it leaves when its task is cancelled, and cancels the load if no other wants it.
 final class LoadCaller<Outcome: Sendable>: Sendable {
     private struct State {
-        var id: RequestID
+        /// `nil` until the load has begun.
+        var id: RequestID?
         var hasLeft = false
         var hasEnded = false
         var waiter: CheckedContinuation<Outcome, Never>?
@@ -84,7 +85,7 @@ final class LoadCaller<Outcome: Sendable>: Sendable {
     // Of a call that leaves a load which others want.
     private let ifLeft: Outcome
 
-    init(of id: RequestID, in proxy: APIProxy, ifLeft: Outcome) {
+    init(of id: RequestID? = nil, in proxy: APIProxy, ifLeft: Outcome) {
         state = Lock(State(id: id))
         self.proxy = proxy
         self.ifLeft = ifLeft
@@ -114,8 +115,8 @@ final class LoadCaller<Outcome: Sendable>: Sendable {
         waiter?.resume(returning: outcome)
     }
 
-    /// Waits for another load instead; leaves that at once if the call has left.
-    func replace(by id: RequestID) {
+    /// Waits for this load from now on; leaves it at once if the call has left.
+    func wait(for id: RequestID) {
         let hasLeft = state.withLock { state in
             state.id = id
             return state.hasLeft

@@ -61,12 +61,16 @@ import Observation
         if let reader, case .caller = receivers[id] {
             return StreamSession(strategy, method: method, for: service, clock: proxy.clock) { await reader.put($0) }
         }
-        let scope = ReloginScope.current
+        let (scope, sharedProxy) = (ReloginScope.current, SharedProxyScope.replacement)
         return StreamSession(strategy, method: method, for: service, clock: proxy.clock) {
             [weak self, proxy] elements in
             await withCheckedContinuation { continuation in
                 proxy.deliver {
-                    if proxy.loads.contains(id) { ReloginScope.run(in: scope) { self?.receive(elements, of: id) } }
+                    if proxy.loads.contains(id) {
+                        SharedProxyScope.run(with: sharedProxy) {
+                            ReloginScope.run(in: scope) { self?.receive(elements, of: id) }
+                        }
+                    }
                     continuation.resume()
                 }
             }
@@ -82,6 +86,8 @@ import Observation
             if kept.count > maxElements { kept.removeFirst(kept.count - max(0, maxElements)) }
             observation.recordChange()
         }
+        // An observer may have cancelled it.
+        guard proxy.loads.contains(id) else { return }
         delegate?.managerCallAPIDidReceiveElements(self)
     }
 

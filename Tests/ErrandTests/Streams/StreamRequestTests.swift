@@ -1,6 +1,7 @@
 import ErrandTesting
 import FixtureServer
 import Foundation
+import Observation
 import TestSupport
 import Testing
 
@@ -305,6 +306,21 @@ struct StreamRequestTests {
         #expect(request.elements == ["4"])
         request.reset()
         #expect(request.elements.isEmpty)
+    }
+
+    @Test func `An observer that cancels the load keeps its elements from the delegate`() async {
+        let (response, body) = HTTPResponse.open([:])
+        respond([response])
+        let request = make(LineStream.self)
+        request.loadData()
+        withObservationTracking {
+            _ = request.elements
+        } onChange: {
+            MainActor.assumeIsolated { request.cancelAllRequests() }
+        }
+        body.yield(Data("one\n".utf8))
+        #expect(await screen.screen.ending() == .cancelled)
+        #expect(screen.batches.isEmpty)
     }
 
     @Test func `Elements without a strategy fail before anything is sent`() async {

@@ -444,6 +444,27 @@ struct ErrandTestingTests {
         #expect(APIProxy.shared !== proxy)
     }
 
+    @Test func `A screen has the shared proxy of its test in every callback, whichever thread its load ends on`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let proxy = APIProxy(service: .sample(), transport: ScriptedTransport { _ in .text("photo") })
+        let screen = Screen()
+        var isReplaced: [Bool] = []
+        await withSharedProxy(proxy) {
+            let request = DownloadRequest(delegate: screen, proxy: nil)
+            request.target = .file(folder.file)
+            // The file is discarded on another thread.
+            let validator = ValidatorSpy()
+            validator.acceptsContent = { _ in false }
+            request.validator = validator
+            screen.onEvent = { _, _ in isReplaced.append(APIProxy.shared === proxy) }
+            request.loadData()
+            #expect(await screen.ending() == .failure(.invalidResponse))
+        }
+        #expect(isReplaced == [true])
+    }
+
     @Test func `Cancelling a recorder's wait ends it`() async {
         let task = Task { await RequestRecorder().ending() }
         task.cancel()
