@@ -19,6 +19,8 @@ final class LoadRecovery<Value: Sendable> {
         _ context: Boxed<AdapterContext>?
     ) async throws(APIError) {
         guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
+        // Before the app is asked, which may take until the network is back.
+        let isOffline = proxy.reachability.status == .unreachable
         if let retry = error.requestedRetry, proxy.loads.setSentAgain(call.id) {
             slot.release()
             return try await waitToSendAgain(as: retry)
@@ -34,7 +36,7 @@ final class LoadRecovery<Value: Sendable> {
             failure = left
         }
         guard login != nil, !needsLogin(error) else { throw failure }
-        try await retry(after: failure)
+        try await retry(after: failure, isOffline: isOffline)
     }
 
     /// Returns the error of a load that may not be sent again; the adapters of failures see it as well.
@@ -64,13 +66,14 @@ final class LoadRecovery<Value: Sendable> {
 
     // What is inlined into an asynchronous function increases the memory of each load that waits for a login.
 
-    @inline(never) private func retry(after error: APIError) async throws(APIError) {
+    @inline(never) private func retry(after error: APIError, isOffline: Bool) async throws(APIError) {
         let policy = call.retryPolicy
         let decision = try await decision(about: error, policy)
         if decision == false { throw error }
         // An error with a response is one of an adapter or of the app: the request was sent.
-        let isOffline = error.type == .noNetwork && error.response == nil && proxy.reachability.status == .unreachable
-        if policy.waitsForConnectivity, isOffline, !isOfRelogin {
+        let isUnsent = error.type == .noNetwork && error.response == nil
+        let mayWait = policy.waitsForConnectivity && isUnsent && !isOfRelogin
+        if mayWait, isOffline || proxy.reachability.status == .unreachable {
             return try await waitForNetwork(after: error, limit: policy.connectivityTimeout)
         }
         try await backOff(after: error, policy, decision)

@@ -441,6 +441,20 @@ struct RetryConnectivityTests {
         #expect(transport.requests.count == 1)
     }
 
+    @Test func `A POST is sent again when the network is back before the app has decided about its failure`() async {
+        let (network, isThere) = (Reachability(status: .unreachable), Counter())
+        let transport = unreachable(until: isThere)
+        let request = waitingRequest(network, transport)
+        request.proxy.defaultService?.retryPolicy.decide = { _, _ in
+            _ = isThere.next()
+            network.report(.reachable(.wired))
+            return nil
+        }
+        request.loadData()
+        #expect(await screen.ending() == .success)
+        #expect(transport.requests.count == 2)
+    }
+
     @Test func `A load that waits for a network can be cancelled`() async {
         let network = Reachability(status: .unreachable)
         let transport = unreachable(until: Counter())
