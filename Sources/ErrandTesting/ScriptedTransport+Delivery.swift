@@ -27,6 +27,7 @@ extension ScriptedTransport {
         { request in
             let response = try await script(request)
             guard let stream = response.bodyStream else { return response }
+            guard !Task.isCancelled else { throw TransportError(.cancelled, "the task was cancelled") }
             return try await response.streamed(stream, to: request, progress, deadlines)
         }
     }

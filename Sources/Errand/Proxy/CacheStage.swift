@@ -203,6 +203,19 @@ final class CacheStage {
         return response
     }
 
+    /// Returns what removes what a request may have changed, when the head of its stream arrives: its end may be hours later.
+    @inline(never) func invalidation(by request: HTTPRequest) throws(APIError) -> (@Sendable (HTTPHeaders) -> Void)? {
+        guard ![.get, .head].contains(request.method) else { return nil }
+        _ = try step(for: request)
+        guard let lookup else { return nil }
+        return { [id] headers in
+            var lookup = lookup
+            lookup.invalidate(
+                after: APIResponse(HTTPResponse(status: 200, headers: headers), to: id, url: request.url)
+            )
+        }
+    }
+
     // MARK: After the exchange
 
     /// Returns the response of the load; `nil` if it must be sent again, without conditions.

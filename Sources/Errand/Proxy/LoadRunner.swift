@@ -238,10 +238,13 @@ final class LoadRunner<Value: Sendable> {
         in login: SentLogin
     ) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?) {
         try turn.slot.send()
-        let (exchange, stream) = makeExchange(request, handler, in: login)
+        let (exchange, stream) = try makeExchange(request, handler, in: login)
         let result: Result<APIResponse, APIError>
         do throws(APIError) {
-            result = .success(try await exchange.send(progress: attempt.progress))
+            let response = try await exchange.send(progress: attempt.progress)
+            // What was stored while it arrived may be older.
+            _ = try cache?.receive(response)
+            result = .success(response)
         } catch {
             result = .failure(error)
         }
@@ -252,10 +255,12 @@ final class LoadRunner<Value: Sendable> {
         _ request: HTTPRequest,
         _ handler: any StreamHandler,
         in login: SentLogin
-    ) -> (Exchange, ResponseStream) {
-        let stream = ResponseStream(for: handler) { [call] in
+    ) throws(APIError) -> (Exchange, ResponseStream) {
+        let invalidate = try cache?.invalidation(by: request)
+        let stream = ResponseStream(for: handler) { [call] headers in
             // Not at the end, which may be hours later.
             if call.renewsLogin { call.service.login.didSucceed(with: login) }
+            invalidate?(headers)
         } didFail: { [proxy, id = call.id] in
             proxy.loads.stopWork(of: id)
         }
@@ -280,6 +285,7 @@ final class LoadRunner<Value: Sendable> {
             guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
             // Its relogins and retries are those of one connection.
             recovery = LoadRecovery(call, in: proxy)
+            proxy.loads.resetSentAgain(call.id)
             call.trace?.willWait(for: .retry, limit: delay)
             do { try await proxy.clock.sleep(for: delay) } catch { throw APIError(.cancelled) }
             attempt.begin()

@@ -115,6 +115,9 @@ final class LoadTable: Sendable {
         update(id) { exchange(&$0.hasBeenSentAgain, with: true) } == false
     }
 
+    /// For another connection of a stream.
+    func resetSentAgain(_ id: RequestID) { update(id) { $0.hasBeenSentAgain = false } }
+
     /// Counts one more who wants a load; not if the load waits for a login which needs the new one.
     func join(_ id: RequestID, as role: LoginRole) -> Bool {
         update(id) { load in

@@ -41,7 +41,7 @@ final class ResponseStream: HTTPBodyReceiver {
     }
 
     private let handler: any StreamHandler
-    private let didBegin: @Sendable () -> Void
+    private let didBegin: @Sendable (HTTPHeaders) -> Void
     private let didFail: @Sendable () -> Void
     private let state = Lock(State())
 
@@ -49,7 +49,7 @@ final class ResponseStream: HTTPBodyReceiver {
     /// because the server may send nothing more.
     init(
         for handler: any StreamHandler,
-        didBegin: @escaping @Sendable () -> Void,
+        didBegin: @escaping @Sendable (HTTPHeaders) -> Void,
         didFail: @escaping @Sendable () -> Void
     ) {
         (self.handler, self.didBegin, self.didFail) = (handler, didBegin, didFail)
@@ -65,8 +65,10 @@ final class ResponseStream: HTTPBodyReceiver {
     }
 
     func begin(status: Int, headers: HTTPHeaders) throws(TransportError) -> Bool {
+        // A transport may deliver it late.
+        guard !state.withLock(\.isClosed) else { throw TransportError(.cancelled, "the load has left the stream") }
         guard try handler.begin(status: status, headers: headers) else { return false }
-        didBegin()
+        didBegin(headers)
         return true
     }
 

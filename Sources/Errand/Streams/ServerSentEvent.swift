@@ -102,6 +102,8 @@ package struct ServerSentEventParser {
         _ line: UnsafeRawBufferPointer,
         into events: inout [ServerSentEvent]
     ) throws(APIError) {
+        // As `keep(_:)` does, so that the result is the same wherever a line is cut.
+        try checkSize(adding: line.count)
         var line = line
         if isFirstLine, line.starts(with: Self.byteOrderMark) { line = line.dropping(Self.byteOrderMark.count) }
         isFirstLine = false
@@ -114,7 +116,6 @@ package struct ServerSentEventParser {
         if value.first == UInt8(ascii: " ") { value = value.dropping(1) }
         switch name.count {
         case 4 where name.isEqual(to: "data"):
-            try checkSize(adding: value.count)
             data += value
             data.append(Self.lineFeed)
         case 5 where name.isEqual(to: "event"): event = String(decoding: value, as: UTF8.self)

@@ -26,7 +26,7 @@ extension APIManager {
     /// elements.
     ///
     /// - Parameter params: The parameters; see ``APIManager/loadData(params:indicator:message:)``.
-    /// - Returns: The elements; nothing is loaded yet. They retain the request until the load has ended.
+    /// - Returns: The elements; nothing is loaded yet. They retain the request.
     public func elements<Element>(
         params: RequestParams = .source
     ) -> some AsyncSequence<Element, APIError> & Sendable

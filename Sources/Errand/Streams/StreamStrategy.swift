@@ -8,8 +8,8 @@ public struct StreamStrategy<Element: Sendable>: Sendable {
     public var elementBytes = 1 << 20
     /// The longest delay before a reconnection of an event stream; 30 s by default.
     ///
-    /// The first delay is the time that the server has sent as `retry`, at least 100 ms, or 3 s. Those after it are random, up to a
-    /// longest one that doubles with each attempt ("full jitter"). They begin anew after a connection with an event, and after
+    /// The first delay is the time that the server has sent as `retry`, at least 100 ms, or 3 s. Those after it are random, from 0 up
+    /// to a longest one that doubles with each attempt, at least 500 ms ("full jitter"). They begin anew after a connection with an event, and after
     /// one that was open for as long as the longest delay before it, at least for 3 s.
     public var maxReconnectionDelay: Duration = .seconds(30)
     /// Whether an event stream connects again when its connection ends or is lost; true by default.
@@ -230,7 +230,7 @@ struct LineSplitter {
             let part = UnsafeRawBufferPointer(rebasing: rest[..<end])
             rest = rest.dropping(end + 1)
             guard !line.isEmpty else {
-                try checkSize(part.count)
+                try checkSize(part)
                 count += 1
                 try receive(part.withoutReturn, count)
                 continue
@@ -250,12 +250,13 @@ struct LineSplitter {
     }
 
     private mutating func keep(_ part: UnsafeRawBufferPointer) throws(APIError) {
-        try checkSize(line.count + part.count)
+        try checkSize(part)
         line += part
     }
 
-    private func checkSize(_ size: Int) throws(APIError) {
-        guard size > limit else { return }
+    /// The end of a line does not count.
+    private func checkSize(_ part: UnsafeRawBufferPointer) throws(APIError) {
+        guard line.count + part.count - (part.last == UInt8(ascii: "\r") ? 1 : 0) > limit else { return }
         throw APIError(.responseTooLarge, reason: "line \(count + 1) is larger than \(limit) bytes")
     }
 

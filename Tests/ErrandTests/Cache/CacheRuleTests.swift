@@ -143,6 +143,11 @@ import Testing
 struct CacheRuleTests {
     typealias Scene = CacheRuleScene
 
+    private final class Chat: StreamAPIRequest<String>, APIManager {
+        let (path, method) = ("/goods", HTTPMethod.post)
+        override var strategy: StreamStrategy<String>? { .lines }
+    }
+
     // MARK: HTTP
 
     @Test func `A fresh response is used, and a stale one is validated or replaced`() async throws {
@@ -164,6 +169,19 @@ struct CacheRuleTests {
         #expect(scene.server.requests.map { $0.header("If-None-Match") } == [nil, "\"a\"", "\"a\""])
         #expect(await scene.load() == "v3 cache")
         #expect(scene.violations == [])
+    }
+
+    @Test func `A stream that changes something removes what is stored of its URL`() async throws {
+        let scene = try Scene { request, number in
+            request.method == "POST" ? .text("one\ntwo\n") : Scene.version(number)
+        }
+        #expect(try await scene.request().value() == "v1")
+        #expect(try await scene.request().value() == "v1")
+        let chat = Chat(proxy: scene.proxy)
+        chat.loadData()
+        await chat.waitUntilIdle()
+        #expect(chat.elements == ["one", "two"])
+        #expect(try await scene.request().value() == "v3")
     }
 
     @Test func `A 304 of another version is followed by a request without conditions`() async throws {

@@ -225,6 +225,19 @@ struct ServerSentEventTests {
         }
         #expect(try events([String(repeating: "data: 123456\n\n", count: 20).utf8], limit: 80).count == 20)
     }
+
+    @Test(.fault(123), arguments: ["data: ", ":", "event: ", "id: ", "other"])
+    func `Whether a line is too large does not depend on where it is cut`(_ start: String) throws {
+        for length in 60...70 {
+            let line = start + String(repeating: "x", count: length - start.utf8.count)
+            let parts = [Array(line.utf8), Array("\n\n".utf8)]
+            let isTooLarge = length > 64
+            for cuts in [[parts[0] + parts[1]], parts, [parts[0].dropLast() + [], parts[0].suffix(1) + parts[1]]] {
+                let isRefused = (try? events(cuts, limit: 64)) == nil
+                #expect(isRefused == isTooLarge, "\(length)")
+            }
+        }
+    }
 }
 
 @Suite("Lines", .timeLimit(.minutes(10)))
@@ -251,6 +264,8 @@ struct LineSplitterTests {
     @Test(.fault(123)) func `A line that is too large fails, and names its number`() throws {
         for parts in [["123\n12345"], ["123\n123", "45"], ["123\n12345\n"]] {
             var splitter = LineSplitter(limit: 4)
+            try Array("1234\r\n".utf8).withUnsafeBytes { try splitter.split($0) { _, _ in } }
+            splitter = LineSplitter(limit: 4)
             let error = #expect(throws: APIError.self) {
                 for part in parts { try Array(part.utf8).withUnsafeBytes { try splitter.split($0) { _, _ in } } }
             }
