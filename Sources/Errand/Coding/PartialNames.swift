@@ -122,25 +122,38 @@ struct PartialNames: Sendable {
     }
 
     /// Removes the files unless a load has them; those that it is leaving are removed then.
-    func removeIfUnused() {
-        while let holder = Self.whileUnused(file.path, { exists in if exists { remove() } }) {
+    func removeIfUnused() { Self.whenUnused(file.path) { exists in if exists { remove() } } }
+
+    private static func whenUnused(_ path: String, _ remove: (_ exists: Bool) -> Void) {
+        while let holder = whileUnused(path, remove) {
             guard holder.isLeaving.load(ordering: .acquiring), !holder.remove() else { return }
             // It leaves them at once.
             sched_yield()
         }
     }
 
+    /// Removes the files of a folder, except those that a load has.
+    static func removeUnused(in folder: String) {
+        forEachFile(in: folder) { path, part, _ in whenUnused(part) { _ in unlink(path) } }
+    }
+
+    /// Calls `body` with each file, records first, and with the part that it belongs to and its version.
+    private static func forEachFile(in folder: String, _ body: (String, _ part: String, Substring) -> Void) {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        for name in names.sorted(by: >) {
+            guard let match = name.wholeMatch(of: /\..+\.errand-part(\d+)((?:\.json)?(?:-tmp)?)/) else { continue }
+            body("\(folder)/\(name)", "\(folder)/\(name.dropLast(match.2.count))", match.1)
+        }
+    }
+
     /// Removes what no load has continued for a week, and what other versions have left, unless a process has it open.
     func removeExpired() {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        for name in names {
-            guard let match = name.wholeMatch(of: /\..+\.errand-part(\d+)((?:\.json)?(?:-tmp)?)/) else { continue }
-            let part = "\(folder)/\(name.dropLast(match.2.count))"
-            guard part != file.path else { continue }
+        Self.forEachFile(in: folder) { path, part, version in
+            guard part != file.path else { return }
             // A record is as old as its file.
-            let age = min(Self.age(of: part), Self.age(of: "\(folder)/\(name)"))
-            guard age > Self.maxAge || match.1 != "1" else { continue }
-            _ = Self.whileUnused(part) { _ in unlink("\(folder)/\(name)") }
+            let age = min(Self.age(of: part), Self.age(of: path))
+            guard age > Self.maxAge || version != "1" else { return }
+            _ = Self.whileUnused(part) { _ in unlink(path) }
         }
     }
 
@@ -211,7 +224,9 @@ final class LockedFile: Sendable {
     /// `nil` if there is no such file, or a process has it.
     init?(unused path: String) {
         guard let descriptor = try? FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
-            flock(descriptor.number, LOCK_EX | LOCK_NB) == 0
+            flock(descriptor.number, LOCK_EX | LOCK_NB) == 0,
+            // Another process may have replaced it since it was opened.
+            let own = try? descriptor.status(), stat(ofEntry: path)?.st_ino == own.st_ino
         else { return nil }
         self.descriptor = descriptor
     }

@@ -48,16 +48,20 @@ struct PartialRecord: Codable, Sendable {
         guard status.isOwnerTrusted,
             let file = try? FileDescriptor(opening: names.record.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
             let own = try? file.status(), own.isFile, own.isOwnerTrusted, let bytes = try? file.readAll(atMost: 65_536),
-            let record = try? JSONDecoder().decode(PartialRecord.self, from: Data(bytes)),
+            var record = try? JSONDecoder().decode(PartialRecord.self, from: Data(bytes)),
             record.version == currentVersion, key == nil || record.key == key, record.isResumable
         else { return (PartialRecord(), 0) }
+        // At least one byte is requested, so that the server compares its validator with this one.
+        let longest = max(0, (record.length ?? .max) - 1)
+        record.synced = min(record.synced, longest)
         guard size >= record.synced, record.synced >= 0, size <= record.length ?? .max else {
             return (PartialRecord(), 0)
         }
-        let stored = record.boot == currentBoot ? size : record.synced
-        // At least one byte is requested, so that the server compares its validator with this one.
-        return (record, stored > 0 && stored == record.length ? stored - 1 : stored)
+        return (record, min(longest, record.boot == currentBoot ? size : record.synced))
     }
+
+    /// Whether it says of which start of the machine it is, and how long the whole is.
+    func isCurrent(length: Int64?) -> Bool { boot == Self.currentBoot && self.length == length }
 
     /// `synced` is the number of bytes that are on the disk; without `synchronizes`, nothing waits for the disk.
     func write(_ names: PartialNames, synced: Int64, synchronizes: Bool) throws(SystemError) {

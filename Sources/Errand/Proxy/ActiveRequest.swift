@@ -69,7 +69,11 @@ final class TransferMeter: Sendable {
     func record(_ progress: TransferProgress) {
         let mark = Mark(uptime: clock.uptime, bytes: progress.completedBytes)
         state.withLock { state in
-            let isNew = state.progress?.direction != progress.direction || state.progress?.attempt != progress.attempt
+            let former = state.progress
+            // An upload also begins anew after a redirect, or when its connection was lost.
+            let isNew =
+                former?.direction != progress.direction || former?.attempt != progress.attempt
+                || progress.completedBytes < former?.completedBytes ?? 0
             state.progress = progress
             guard !isNew, let latest = state.latest else { return (state.start, state.latest) = (mark, mark) }
             if mark.uptime - latest.uptime >= Self.interval { (state.start, state.latest) = (latest, mark) }

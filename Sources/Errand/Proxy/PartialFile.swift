@@ -180,10 +180,11 @@ extension PartialFile: HTTPBodyReceiver {
                 state.mustStartAgain = true
                 return false
             }
+            let isCurrent = state.record.isCurrent(length: part.length)
             (state.record.length, state.end, state.start) = (part.length, part.end, state.offset)
             state.refusesBody = false
             // As one of this start of the machine, in which what follows is kept as well.
-            try? state.record.write(names, synced: state.record.synced, synchronizes: false)
+            if !isCurrent { try? state.record.write(names, synced: state.record.synced, synchronizes: false) }
             return true
         }
         guard isPart else { throw TransportError(.badResponse, "the server sent another part than was requested") }

@@ -735,6 +735,41 @@ struct ResumedDownloadTests {
         #expect(try folder.names == [])
     }
 
+    @Test func `The parts of a folder are removed, those of running loads excepted`() async throws {
+        files.cutNext(after: 1_000)
+        #expect(await outcome(try request()) == .transport)
+        files.cutNext(after: 1_000)
+        let inFolder = try request()
+        inFolder.target = .folder(folder.url)
+        #expect(await outcome(inFolder) == .transport)
+        #expect(try folder.names.count == 4)
+        files.cutNext(after: 2_000, .hang)
+        let running = try request()
+        let id = running.loadData()
+        await suspend(while: DownloadedFile.partialProgress(of: target)?.completedBytes != 3_000)
+        DownloadedFile.removePartialFiles(in: folder.url)
+        #expect(DownloadedFile.partialProgress(of: target)?.completedBytes == 3_000)
+        #expect(try folder.names.count == 2)
+        running.proxy.cancelRequest(id)
+        DownloadedFile.removePartialFiles(in: folder.url)
+        await suspend(while: (try? folder.names) != [])
+    }
+
+    @Test func `A complete part whose last byte does not arrive again is kept`() async throws {
+        files.cutNext(after: 1_000)
+        #expect(await outcome(try request()) == .transport)
+        let paths = Self.names.map { folder.url.appending(path: $0) }
+        var record = try JSONDecoder().decode([String: JSONValue].self, from: Data(contentsOf: paths[1]))
+        record["synced"] = record["length"]
+        try Self.content.write(to: paths[0])
+        try JSONEncoder().encode(record).write(to: paths[1])
+        for _ in 0..<2 {
+            files.cutNext(after: 0)
+            #expect(await outcome(try request()) == .transport)
+            #expect(DownloadedFile.partialProgress(of: target)?.completedBytes == FileServer.length - 1)
+        }
+    }
+
     @Test func `A file without bytes is no part of one`() async throws {
         files.cutNext(after: 1_000)
         #expect(await outcome(try request()) == .transport)

@@ -4,7 +4,7 @@ import Foundation
 package struct HTTPBodyReader: ~Copyable {
     /// Measured when the reader was created; `nil` when a stream has an unknown length.
     package let totalBytes: Int64?
-    private let pieces: [(piece: HTTPBody.Piece, length: Int64?)]
+    private let pieces: [(piece: HTTPBody.Piece, length: Int64?, file: ino_t?)]
     private var index = 0
     private var offset: Int64 = 0
     private var file: FileDescriptor?
@@ -12,11 +12,11 @@ package struct HTTPBodyReader: ~Copyable {
 
     /// Throws `invalidRequest` for a missing file, and when the sum of the lengths is too large.
     package init(_ body: HTTPBody) throws(TransportError) {
-        var pieces: [(HTTPBody.Piece, Int64?)] = []
+        var pieces: [(HTTPBody.Piece, Int64?, ino_t?)] = []
         var totalBytes: Int64? = 0
         for piece in body.pieces {
-            let length = try Self.length(of: piece)
-            pieces.append((piece, length))
+            let (length, file) = try Self.length(of: piece)
+            pieces.append((piece, length, file))
             guard let total = totalBytes, let length else {
                 totalBytes = nil
                 continue
@@ -57,7 +57,7 @@ package struct HTTPBodyReader: ~Copyable {
     ) throws(TransportError) -> Int? {
         var filled = 0
         while filled < buffer.count, index < pieces.count {
-            let (piece, length) = pieces[index]
+            let (piece, length, _) = pieces[index]
             let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
             if case .stream(let stream) = piece {
                 guard let count = try copy(stream, into: rest, ready) else { return filled == 0 ? nil : filled }
@@ -107,8 +107,15 @@ package struct HTTPBodyReader: ~Copyable {
         into target: UnsafeMutableRawBufferPointer
     ) throws(TransportError) -> Int {
         let count: Int
+        var isReplaced = false
         do throws(SystemError) {
-            if file == nil { file = try .regularFile(url) }
+            if file == nil {
+                let opened = try FileDescriptor.regularFile(url)
+                let status = try opened.status()
+                // Of a file that is appended to, the bytes that there were are sent.
+                isReplaced = status.st_ino != pieces[index].file && Int64(status.st_size) != pieces[index].length
+                file = consume opened
+            }
             count = try file?.fill(target) ?? 0
         } catch {
             guard error.number != EINVAL else {
@@ -116,27 +123,31 @@ package struct HTTPBodyReader: ~Copyable {
             }
             throw TransportError(.storage, cannotRead: url, error)
         }
+        guard !isReplaced else {
+            throw TransportError(.storage, "\(Redactor.fileName(of: url)) was replaced before it was sent")
+        }
         guard count > 0 else {
             throw TransportError(.storage, "\(Redactor.fileName(of: url)) became shorter while it was sent")
         }
         return count
     }
 
-    private static func length(of piece: HTTPBody.Piece) throws(TransportError) -> Int64? {
+    private static func length(of piece: HTTPBody.Piece) throws(TransportError) -> (Int64?, file: ino_t?) {
         switch piece {
         case .data(let data):
-            return Int64(data.count)
+            return (Int64(data.count), nil)
         case .file(let url):
-            return try length(of: url)
+            let status = try status(of: url)
+            return (Int64(status.st_size), status.st_ino)
         case .stream(let stream):
             guard stream.length ?? 0 >= 0 else {
                 throw TransportError(.invalidRequest, "the length of the stream is negative")
             }
-            return stream.length
+            return (stream.length, nil)
         }
     }
 
-    private static func length(of url: URL) throws(TransportError) -> Int64 {
+    private static func status(of url: URL) throws(TransportError) -> stat {
         guard url.isFileURL else {
             throw TransportError(.invalidRequest, "a file to send is not a file URL")
         }
@@ -146,7 +157,7 @@ package struct HTTPBodyReader: ~Copyable {
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw TransportError(.invalidRequest, "\(Redactor.fileName(of: url)) is not a regular file")
         }
-        return Int64(status.st_size)
+        return status
     }
 }
 

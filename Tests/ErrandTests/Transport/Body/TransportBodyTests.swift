@@ -238,11 +238,13 @@ struct TransportLimitTests {
 
 /// What may replace a file that existed before.
 private enum Replacement: CaseIterable {
-    case pipe, folder, device, loop, nothing
+    case pipe, folder, device, loop, longer, nothing
 
     func replace(_ file: URL) {
-        unlink(file.path)
+        if self != .longer { unlink(file.path) }
         switch self {
+        // As editors save.
+        case .longer: try? Data(count: 200_000).write(to: file, options: .atomic)
         case .pipe: mkfifo(file.path, 0o600)
         case .folder: mkdir(file.path, 0o700)
         case .device: symlink("/dev/zero", file.path)
