@@ -20,7 +20,8 @@ public struct TransferProgress: Sendable, Equatable {
     /// The number of the load's attempt that transfers the bytes, starting at 1.
     ///
     /// The bytes count from 0 in each attempt, also for a retry and after a relogin, except for a download that continues: its
-    /// bytes count from the beginning of the file.
+    /// bytes count from the beginning of the file. Those of an upload count from 0 again also after a redirect, and when its
+    /// connection was lost before the server had read it.
     public internal(set) var attempt = 1
 
     /// Creates a report.

@@ -45,8 +45,8 @@ public struct Adapters: Sendable {
     /// ignored, so that the failure ends the load.
     ///
     /// Not called for a load that is cancelled, fails before its turn, exceeds its deadline, or has its response refused by a
-    /// validator; nor for a failure that a relogin repairs. Not called for the status of ``APIProxy/send(_:to:progress:)``, where
-    /// no status is a failure.
+    /// validator; nor for a failure that a relogin repairs, or for a lost connection of an event stream that connects again.
+    /// Not called for the status of ``APIProxy/send(_:to:progress:)``, where no status is a failure.
     public var failure: [Adapter<APIError>]
 
     /// Creates adapters, none by default.
