@@ -90,9 +90,7 @@ final class Call<Value: Sendable>: Sendable {
     var renewsLogin: Bool { service.reloginHandler != nil && !loginRole.isLoginRequest }
 
     /// Whether a request with the login of a generation may be sent.
-    func isCurrent(_ generation: Int) -> Bool {
-        !hasSessionEnded && (!renewsLogin || service.login.currentGeneration == generation)
-    }
+    func isCurrent(_ generation: Int) -> Bool { !renewsLogin || service.login.currentGeneration == generation }
 
     /// Also where another proxy has ended it, whose loads alone that one ends.
     var hasSessionEnded: Bool { service.login.sessions.ended != endedSessions }

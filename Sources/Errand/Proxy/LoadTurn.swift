@@ -31,7 +31,6 @@ final class LoadTurn<Value: Sendable> {
         while true {
             if place != .held { try await takePlace() }
             let login = call.service.login
-            guard !call.hasSessionEnded else { throw APIError(.cancelled) }
             guard call.renewsLogin else { return login.current }
             if attempt.number == 1, let refusal = login.refusal(of: call.id) { throw refusal }
             if let current = login.current(by: proxy.clock) { return current }

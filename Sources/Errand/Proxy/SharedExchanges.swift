@@ -36,7 +36,7 @@ final class SharedExchanges: Sendable {
                     if response.status == 429 { LoadRecovery(call, in: proxy).pauseHost(after: response) }
                 }
                 start(SharedExchange.Name(key: key, number: id), slot, proxy.loads, didReceive) {
-                    guard call.isCurrent(generation) else { return nil }
+                    guard call.isCurrent(generation), !call.hasSessionEnded else { return nil }
                     let session = call.cookieSession(by: proxy.clock)
                     return Exchange(request, id: nil, session: session, proxy: proxy, trace: trace)
                 }

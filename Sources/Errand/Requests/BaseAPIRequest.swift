@@ -202,6 +202,8 @@ extension BaseAPIRequest {
     ///
     /// The delegate is notified after this has returned, once for each load.
     public func cancelAllRequests() {
+        // As for nearly each load that begins.
+        guard !loads.isEmpty else { return }
         let removed = loads.filter(removeLoad)
         cancelledCount += removed.count
         proxy.cancelRequests(removed)
