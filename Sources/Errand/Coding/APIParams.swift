@@ -219,6 +219,11 @@ struct AnyEncodable: Encodable, Sendable {
     init(_ value: APIParams.Value) { self.value = value ?? JSONValue.null }
 
     func encode(to encoder: any Encoder) throws {
+        // Foundation writes it as it is, which is no JSON.
+        if let number = value as? Decimal, number.isNaN {
+            let context = EncodingError.Context(codingPath: encoder.codingPath, debugDescription: "it is no number")
+            throw EncodingError.invalidValue(number, context)
+        }
         var container = encoder.singleValueContainer()
         try container.encode(value)
     }

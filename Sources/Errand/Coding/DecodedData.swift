@@ -81,7 +81,9 @@ extension ResponseReader {
     private func decodes(_ response: APIResponse, of responses: DecodedResponses) -> Bool {
         switch responses {
         case .none: false
-        case .enveloped, .readable: canDecode(response)
+        case .enveloped: canDecode(response)
+        // The serializer may be chosen whatever the Content-Type is, which servers often have wrong.
+        case .readable: canDecode(response) || custom == nil && response.beginsLikeObject
         case .successes: response.isSuccess
         case .all: true
         }

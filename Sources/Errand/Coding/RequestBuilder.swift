@@ -91,14 +91,16 @@ struct RequestBuilder: Sendable {
 struct CommonValues: Sendable {
     var headers: HTTPHeaders = [:]
     var params: APIParams?
+    /// The app could not make those of a lookup, for which they are needed only if the stored response varies by them.
+    var lacksHeaders = false
 }
 
 extension APIService {
-    func common() async throws(APIError) -> CommonValues {
+    func common(isOfLookup: Bool = false) async throws(APIError) -> CommonValues {
         var common = CommonValues()
         do {
             if commonParams != nil || commonHeaders != nil {
-                common = try await EnvironmentScope.$current.withValue(environment) { try await ownCommon() }
+                common = try await EnvironmentScope.$current.withValue(environment) { try await ownCommon(isOfLookup) }
             }
             if !environment.headers.isEmpty { common.headers = common.headers.merging(environment.headers) }
         } catch {
@@ -107,10 +109,15 @@ extension APIService {
         return common
     }
 
-    private func ownCommon() async throws -> CommonValues {
+    private func ownCommon(_ isOfLookup: Bool) async throws -> CommonValues {
         var common = CommonValues()
         if let commonParams { common.params = try await commonParams() }
-        if let commonHeaders { common.headers = try await commonHeaders() }
+        guard let commonHeaders else { return common }
+        do {
+            common.headers = try await commonHeaders()
+        } catch let error as APIError where isOfLookup && error.isOfUnreachableServer {
+            common.lacksHeaders = true
+        }
         return common
     }
 

@@ -126,6 +126,7 @@ extension RequestSerializer {
             return (body, contentType)
         case .custom(let contentType, let make):
             guard allowsBody(of: method) else { return (.empty, nil) }
+            if case .split = placement(for: method), params.isEmpty { return (.empty, nil) }
             let body = try Self.body(of: params, make)
             return (body, body.isEmpty ? nil : contentType)
         case _ where params.isEmpty && form?.parts.isEmpty != false:

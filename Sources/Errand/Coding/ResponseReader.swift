@@ -87,7 +87,9 @@ struct ResponseReader: Sendable {
         guard !response.isSuccess else {
             // The body of a file has been read if it is short JSON.
             guard response.file == nil else { return nil }
-            return service.failureReader?.refusal(in: response).map { error(.server, for: $0, in: response) }
+            return service.failureReader?.refusal(in: response).map { found in
+                error(.server, for: completed(found, by: response), in: response)
+            }
         }
         guard statuses.contains(response.status) else { return error(.http, for: refusal(in: response), in: response) }
         guard let isLoginExpired = service.isLoginExpired, response.file == nil else { return nil }
@@ -97,11 +99,17 @@ struct ResponseReader: Sendable {
     }
 
     private func refusal(in response: APIResponse) -> ServerFailure {
-        let failure = service.failureReader?.refusal(in: response)
-        if let failure, failure.code != nil { return failure }
-        let head = service.envelope.flatMap { try? self.head(of: response, in: $0) }
-        var known = failure ?? (head?.statement ?? ServerFailure())
-        known.code = known.code ?? head?.statement.code
+        completed(service.failureReader?.refusal(in: response) ?? ServerFailure(), by: response)
+    }
+
+    /// What the app's reader does not find is read in the envelope.
+    private func completed(_ failure: ServerFailure, by response: APIResponse) -> ServerFailure {
+        guard failure.code == nil, let head = service.envelope.flatMap({ try? head(of: response, in: $0) }),
+            // The reader has found a failure where the envelope has none.
+            head.isSuccess != true || !response.isSuccess
+        else { return failure }
+        var known = failure
+        (known.code, known.message) = (head.statement.code, failure.message ?? head.statement.message)
         return known
     }
 

@@ -242,7 +242,9 @@ extension ResponseSerializer<String> {
     /// An envelope with a failure fails the load whatever its `Content-Type`; with a ``ResponseDecoder``, only if it can decode it.
     public static var text: Self {
         Self(from: .memory, decoding: .enveloped) { response, reader in
-            guard reader.canDecode(response), let envelope = reader.service.envelope, !envelope.isWholeBody else {
+            guard reader.canDecode(response), !response.body.isEmpty,
+                let envelope = reader.service.envelope, !envelope.isWholeBody
+            else {
                 try reader.checkEnvelope(of: &response)
                 return response.text
             }

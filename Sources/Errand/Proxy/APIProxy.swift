@@ -338,7 +338,8 @@ extension APIProxy: CookieJarOwner {
         // Before the new session: it would let those through that wait for a login, with the old one's credentials.
         cancel(loads.claimAll(where: isOfSession))
         for login in logins { login.startNewSession() }
-        if let jar, !logins.isEmpty { cache?.endSessions(of: jar) }
+        // Also without a default service: requests may have their own, with the cookies of the proxy.
+        if let jar { cache?.endSessions(of: jar) }
         // Those that have begun meanwhile.
         cancel(loads.claimAll(where: isOfSession))
     }

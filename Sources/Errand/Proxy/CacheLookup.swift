@@ -115,6 +115,15 @@ struct CacheLookup {
         }
     }
 
+    /// What was stored before the server has redirected to another address of its own is out of date.
+    func didMove(to response: APIResponse) {
+        guard request.method == .get, response.replacesFormer, response.url.hasSameOrigin(as: request.url) else {
+            return
+        }
+        guard let folder, let key, !isInvalidated(key) else { return }
+        removeFormer([key] + partKeys, in: folder)
+    }
+
     /// Returns whether the response may be stored; if not, it may replace what was found.
     func store(_ response: APIResponse, at date: Date) -> Bool {
         // What was requested before a change is older than what may have been stored since.

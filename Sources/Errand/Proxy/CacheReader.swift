@@ -51,7 +51,7 @@ final class CacheReader<Value: Sendable> {
     /// For a load that has failed because there is no network.
     @inline(never) func fallbackValue() async -> LoadedValue<Value>? {
         do throws(APIError) {
-            let request = try await attempt.keyRequest()
+            let request = try await attempt.keyRequest(isOfLookup: true)
             guard case .send = try cache.step(for: request), let response = try cache.staleResponse() else {
                 return nil
             }
@@ -67,11 +67,15 @@ final class CacheReader<Value: Sendable> {
     private func lookup() async -> (request: HTTPRequest, isSent: Bool, error: APIError?)? {
         var failure: APIError?
         do throws(APIError) {
-            if use.policy.isRule { return (try await attempt.keyRequest(), call.service.adapters.isEmpty, nil) }
+            if use.policy.isRule {
+                let request = try await attempt.keyRequest(isOfLookup: true)
+                return (request, call.service.adapters.isEmpty && !attempt.lacksHeaders, nil)
+            }
             if use.policy != .onlyIfCached { return (try await attempt.request(), true, nil) }
         } catch {
             // It fails again where it would be sent, which decides what follows.
-            let mayDoWithout = call.service.adapters.request.contains { $0.owner is any LookupAdapter }
+            let mayDoWithout =
+                attempt.lacksHeaders || call.service.adapters.request.contains { $0.owner is any LookupAdapter }
             guard !use.policy.isRule, mayDoWithout, error.isOfUnreachableServer else { return nil }
             failure = error
         }

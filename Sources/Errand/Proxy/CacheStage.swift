@@ -85,7 +85,7 @@ final class CacheStage {
         case .fail: return .use(gatewayTimeout(request))
         case .use(let index, let age, let isStale):
             guard let response = try response(of: entries[index], to: request, .cache, age: age) else {
-                return .send(request, .unreadable)
+                return use.policy == .onlyIfCached ? .use(gatewayTimeout(request)) : .send(request, .unreadable)
             }
             (used, self.isStale) = (entries[index], isStale)
             return .use(response)
@@ -250,9 +250,13 @@ final class CacheStage {
             didUse(stored)
             return stored
         }
-        lookup.update(byHead: response, at: date)
         // Nothing of the address before a redirect says that it may be stored.
-        if response.redirects.isEmpty || use.policy.isRule { pending = response }
+        guard response.redirects.isEmpty || use.policy.isRule else {
+            lookup.didMove(to: response)
+            return response
+        }
+        lookup.update(byHead: response, at: date)
+        pending = response
         return response
     }
 

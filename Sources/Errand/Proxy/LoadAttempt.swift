@@ -29,15 +29,21 @@ final class LoadAttempt<Value: Sendable> {
 
     // MARK: The request
 
+    /// Whether the app could not make the common headers of the last one.
+    private(set) var lacksHeaders = false
+
     func request() async throws(APIError) -> HTTPRequest {
+        lacksHeaders = true
         let common = try await call.service.common()
+        lacksHeaders = false
         guard call.service.adapters.isEmpty else { return try await adaptedRequest(with: common) }
         return try plainRequest(with: common)
     }
 
     /// Returns the request without adapters, which is the key of a stored response for the rules of an app.
-    func keyRequest() async throws(APIError) -> HTTPRequest {
-        let common = try await call.service.common()
+    func keyRequest(isOfLookup: Bool = false) async throws(APIError) -> HTTPRequest {
+        let common = try await call.service.common(isOfLookup: isOfLookup)
+        lacksHeaders = common.lacksHeaders
         return try plainRequest(with: common)
     }
 
@@ -49,7 +55,7 @@ final class LoadAttempt<Value: Sendable> {
 
     /// Returns the request for a lookup in the cache, for which adapters that sign or seal need no network; it is never sent.
     func lookupRequest() async throws(APIError) -> HTTPRequest {
-        let common = try await call.service.common()
+        let common = try await call.service.common(isOfLookup: true)
         guard call.service.adapters.isEmpty else { return try await adaptedRequest(with: common, isOfLookup: true) }
         return try plainRequest(with: common)
     }

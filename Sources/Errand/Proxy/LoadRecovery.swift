@@ -159,7 +159,11 @@ final class LoadRecovery<Value: Sendable> {
         if isOfRelogin, let serverDelay, serverDelay > call.service.reloginTimeout / 4 { throw error }
         let delay = try retryDelay(after: error, policy, decision, serverDelay)
         // The pause is in the queue, where the load keeps its order.
-        if let response = error.response, let pause = pause(after: response, at: date), pause >= delay { return }
+        if let response = error.response, let pause = pause(after: response, at: date), pause >= delay {
+            // Again, because an adapter may have set the line.
+            pauseHost(after: response)
+            return
+        }
         try await sleep(for: delay)
     }
 

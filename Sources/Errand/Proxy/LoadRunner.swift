@@ -64,10 +64,10 @@ final class LoadRunner<Value: Sendable> {
                 return cache.end(with: loaded)
             } catch {
                 turn.didFail()
-                cache?.end(with: error)
+                let isStored = cache?.end(with: error) == true
                 if cache?.bypass(after: error) == true { continue }
                 // Not what has just failed.
-                if error.response != nil { cache?.bypass(isUseless: false) }
+                if error.response != nil, isStored || cache?.used != nil { cache?.bypass(isUseless: false) }
                 if call.options.stream != nil, try await reconnects(after: error, in: sent) { continue }
                 let failure = attempt.failure(error)
                 try await recover(from: failure, in: sent)

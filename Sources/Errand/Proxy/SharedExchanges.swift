@@ -181,6 +181,10 @@ private struct SharedExchange {
         let redirectLimit: Int?
         let login: ObjectIdentifier
         let cookies: ObjectIdentifier?
+        /// Another one after a logout by another service with the same cookies.
+        let cookieGeneration: CookieJar.Generation?
+        /// Another one after such a service's sign-in as well.
+        let cacheFolder: ObjectIdentifier?
         let allowsCellularAccess: Bool
         let generation: Int
         /// A load that begins after a change on the server needs a response to a later request.
@@ -200,6 +204,8 @@ private struct SharedExchange {
             cookies = call.cookies.map(ObjectIdentifier.init)
             allowsCellularAccess = request.allowsCellularAccess
             self.generation = generation
+            cookieGeneration = call.cookies?.generation
+            cacheFolder = (call.options.cache?.folder).map(ObjectIdentifier.init)
             invalidationCount = call.options.cache?.folder?.invalidationCount ?? 0
             // One of a relogin does not queue, and must not wait for one that does.
             isLoginRequest = call.loginRole.isLoginRequest

@@ -184,6 +184,82 @@ struct CacheRuleTests {
         #expect(try await scene.request().value() == "v3")
     }
 
+    @Test(arguments: [CachePolicy.http, .onlyIfCached, .elseLoad, .time(.seconds(100)), .fallback, .first])
+    func `A stored response is found although the common headers cannot be made offline`(_ policy: CachePolicy)
+        async throws
+    {
+        let scene = try Scene()
+        let isOffline = Lock(false)
+        scene.service.commonHeaders = {
+            if isOffline.withLock(\.self) { throw APIError(.noNetwork) }
+            return ["X-Token": "a"]
+        }
+        #expect(await scene.load(policy == .onlyIfCached ? .http : policy) == "v1 network")
+        isOffline.withLock { $0 = true }
+        let isShown = policy == .first
+        let request = scene.request(policy)
+        #expect(await scene.outcome(of: request) == (isShown ? "noNetwork" : "v1 cache"))
+        #expect(!isShown || request.cachedResponse == "v1")
+        #expect(scene.sent == 1 && scene.violations == [])
+    }
+
+    @Test func `A logout without a default service removes what is stored as well`() async throws {
+        let scene = try Scene()
+        scene.proxy.defaultService = nil
+        #expect(await scene.load(.elseLoad) == "v1 network")
+        #expect(await scene.load(.elseLoad) == "v1 cache")
+        scene.proxy.logout()
+        #expect(await scene.load(.elseLoad) == "v2 network")
+    }
+
+    @Test func `What may be used offline may be used after a failure of the server too`() async throws {
+        let scene = try Scene { request, number in
+            number == 2 ? .status(502) : Scene.version(number)
+        }
+        #expect(await scene.load() == "v1 network")
+        scene.clock.advance(by: .seconds(70))
+        (scene.service.retryPolicy, scene.service.retryPolicy.maxRetries) = (RetryPolicy(), 1)
+        let load = Task { await scene.load() }
+        await scene.clock.waitForSleepers()
+        scene.server.stop()
+        scene.clock.advance(by: .seconds(10))
+        #expect(await load.value == "v1 cache")
+        #expect(scene.violations == [])
+    }
+
+    @Test func `A redirect replaces what is stored of the address before`() async throws {
+        let scene = try Scene { request, number in
+            guard number > 1, request.path == "/goods" else {
+                return Scene.version(number, "max-age=60, stale-while-revalidate=1000")
+            }
+            return .redirect(to: "/others")
+        }
+        #expect(await scene.load() == "v1 network")
+        scene.clock.advance(by: .seconds(61))
+        #expect(await scene.load() == "v1 cache")
+        await scene.settle()
+        #expect(await scene.load() == "v5 network")
+    }
+
+    @Test func `A HEAD that was redirected updates nothing`() async throws {
+        let scene = try Scene { request, number in
+            guard number > 1, request.path == "/goods" else { return Scene.version(number) }
+            return .redirect(to: "/others")
+        }
+        #expect(await scene.load() == "v1 network")
+        scene.clock.advance(by: .seconds(61))
+        #expect(await scene.load(method: .head) == " network")
+        #expect(await scene.load() == "v5 network")
+    }
+
+    @Test func `OnlyIfCached sends nothing for a stored response that is too large for the request`() async throws {
+        let scene = try Scene { _, number in Scene.version(number, "max-age=60", ["X-A": "a"]) }
+        #expect(await scene.load() == "v1 network")
+        scene.service.limits.bodyBytes = 1
+        #expect(await scene.load(.onlyIfCached) == "http 504")
+        #expect(scene.sent == 1)
+    }
+
     @Test func `A 304 of another version is followed by a request without conditions`() async throws {
         let scene = try Scene { request, number in
             request.header("If-None-Match") == nil

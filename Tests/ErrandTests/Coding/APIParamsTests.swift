@@ -128,6 +128,10 @@ struct ParamLiteralTests {
         let error = #expect(throws: APIError.self) { try json(price) }
         #expect(error?.type == .invalidRequest)
         #expect(error?.reason == "the parameter item.price cannot be encoded")
+        #expect(
+            #expect(throws: APIError.self) { try json(["price": Decimal.nan]) }?.reason
+                == "the parameter price cannot be encoded"
+        )
         let balances: APIParams = ["balances": ["anna@example.org": [Double.nan]] as [String: [Double]]]
         let hidden = "the parameter balances.<redacted 16 bytes>[0] cannot be encoded"
         #expect(#expect(throws: APIError.self) { try json(balances) }?.reason == hidden)

@@ -180,7 +180,8 @@ struct ParamPlacementTests {
     @Test(arguments: [HTTPMethod.get, .delete, .post]) func `There is no body if all parameters are in the query`(
         _ method: HTTPMethod
     ) throws {
-        for serializer in [RequestSerializer.json, .form, .multipart] {
+        let custom = RequestSerializer.custom(contentType: "application/xml") { _ in .data(Data("<a/>".utf8)) }
+        for serializer in [RequestSerializer.json, .form, .multipart, custom] {
             let sent = try sent(method, serializer.placing(.split(query: ["page"])), ["page": 2])
             #expect(sent.query == "page=2" && sent.body.isEmpty && sent.type == nil)
         }

@@ -124,6 +124,10 @@ struct ResponseSerializerTests {
         try ResponseSerializer<Void>.automatic.value(of: response, from: service)
         #expect(try ResponseSerializer<String>.automatic.value(of: response, from: service) == "plain")
         #expect(try ResponseSerializer<Data>.automatic.value(of: response, from: service) == text.body)
+        let empty = HTTPResponse(status: 200, headers: ["Content-Type": "application/json"])
+        #expect(
+            try ResponseSerializer<String>.text.value(of: APIResponse(empty, url: service.baseURL), from: service) == ""
+        )
         let goods = APIResponse(.json(goodsJSON([])), url: service.baseURL)
         #expect(try ResponseSerializer<[Goods]>.automatic.value(of: goods, from: service) == [])
         #expect(ResponseSerializer<DownloadedFile>.automatic.source == .file)

@@ -192,6 +192,23 @@ struct FailureReaderTests {
         #expect(failure?.message == "seven")
     }
 
+    @Test func `The envelope completes what a reader finds in a success or a refusal`() async {
+        let body = #"{"errcode":11010,"msg":"Check the form","errors":["a"]}"#
+        let read = { @Sendable (_: APIResponse) -> ServerFailure? in ServerFailure(fieldMessages: ["a": ["b"]]) }
+        let refused = await error(body, status: 422) {
+            ($0.envelope, $0.failureReader) = (Envelope(), FailureReader(read))
+        }
+        #expect(refused?.code == 11010 && refused?.message == "Check the form")
+        let expired = await error(body, status: 200) {
+            ($0.envelope, $0.failureReader) = (Envelope(), FailureReader(readsSuccess: true, read))
+        }
+        #expect(expired?.type == .loginExpired && expired?.code == 11010)
+        let other = await error(#"{"errcode":200,"msg":"fine"}"#, status: 200) {
+            ($0.envelope, $0.failureReader) = (Envelope(), FailureReader(readsSuccess: true, read))
+        }
+        #expect(other?.type == .server && other?.code == nil)
+    }
+
     @Test func `The reader's code and message precede those of the envelope, whose code replaces a missing one`() async
     {
         let body = #"{"errcode":7,"msg":"seven","error":{"code":"E8","text":"eight"}}"#

@@ -225,6 +225,22 @@ struct RetryTests {
         #expect(transport.requests.map(\.method) == [.post, .post])
     }
 
+    @Test func `A Retry-After that an adapter has set makes the load wait`() async {
+        let responses = Responses([.status(429), .json(goodsJSON([]))])
+        let transport = ScriptedTransport { _ in responses.next() }
+        let proxy = proxy(transport) { $0.baseDelay = .zero }
+        proxy.defaultService?.adapters.response = [
+            Adapter { response, _ in if response.status == 429 { response.headers["Retry-After"] = "30" } }
+        ]
+        request(proxy).loadRetainingSelf()
+        await clock.waitForSleepers()
+        clock.advance(by: .milliseconds(29_999))
+        await sentinel(proxy)
+        #expect(transport.requests.count == 1)
+        clock.advance(by: .milliseconds(1))
+        #expect(await screen.ending() == .success)
+    }
+
     @Test func `Retry-After makes a load wait no longer than its policy allows`() async {
         let responses = Responses([.status(503, headers: ["Retry-After": "3600"]), .json(goodsJSON([]))])
         let transport = ScriptedTransport { _ in responses.next() }

@@ -116,6 +116,19 @@ struct DataAdapterTests {
         }
     }
 
+    @Test func `JSON of another type is adapted where the app chooses its serializer`() async throws {
+        for type in ["application/json", "text/html"] {
+            let request = APIRequest<[Goods]>(
+                "/data",
+                responseSerializer: .choosing { _ in .json },
+                proxy: proxy(goodsJSON([]), type: type) {
+                    $0.adapters.data = [Adapter { data, _ in data = Data(#"[{"id":1,"name":"tea"}]"#.utf8) }]
+                }
+            )
+            #expect(try await request.value().map(\.id) == [1], "\(type)")
+        }
+    }
+
     // MARK: Where nothing is decoded
 
     @Test func `Data, Void, a text without an envelope and a response without content are not adapted`() async throws {
