@@ -29,7 +29,7 @@ enum BodySource: Sendable {
     case either
 }
 
-/// Of which responses a serializer decodes something, which data adapters change; the later cases comprise more.
+/// Of which responses a serializer decodes something, which data adapters change; the later cases comprise more, of successes.
 enum DecodedResponses: Int, Sendable {
     case none
     /// Those in the format of the decoder for which there is an envelope.

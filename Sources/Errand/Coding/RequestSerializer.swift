@@ -4,7 +4,7 @@ import Foundation
 ///
 /// `GET`, `HEAD` and `DELETE` encode parameters in the query, other methods in the body that the serializer creates, unless
 /// ``placing(_:)`` specifies otherwise. Without parameters (`nil`) and without parts, there is neither a body nor a
-/// `Content-Type`.
+/// `Content-Type`, except for a raw or custom body.
 ///
 /// ```swift
 /// let removal = RequestSerializer.json.placing(.body)                          // DELETE with a JSON body

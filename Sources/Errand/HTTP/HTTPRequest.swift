@@ -2,7 +2,7 @@ public import Foundation
 
 /// One request as it is sent: a value, which may be sent any number of times.
 public struct HTTPRequest: Sendable {
-    /// Where the body of a 2xx response goes; other bodies are always kept in memory.
+    /// Where the body of a 2xx response goes; a transport keeps other bodies in memory.
     public enum Destination: Sendable, Equatable {
         /// In ``HTTPResponse/body``.
         case memory

@@ -9,7 +9,7 @@ import Foundation
 /// that was already requested with the same method and body fails in the same way at once, because the server would redirect it
 /// again; but a `GET`, `HEAD` or `OPTIONS` is sent again if its cookies have changed, as after a login.
 ///
-/// Whatever the policy, a redirect from `https` to `http`, or one that would send a body to another origin, fails with
+/// If it is followed, a redirect from `https` to `http`, or one that would send a body to another origin, fails with
 /// ``TransportError/Kind/security``, and another origin receives no secret header.
 public struct RedirectPolicy: Sendable {
     package typealias Decision = @Sendable (_ response: HTTPResponse, _ next: HTTPRequest) -> Bool

@@ -37,7 +37,7 @@ public struct RetryPolicy: Sendable {
     ///
     /// Called on any thread with the number of the retry, starting at 1, after ``Adapters/failure``, for each failure for which
     /// ``maxRetries`` allows a retry. The ``APIError/message`` is the final text: the server's, or that of
-    /// ``APIService/errorMessages``. Not called for a cancellation, nor for a login that cannot be renewed. The load has no
+    /// ``APIService/errorMessages``. Not called for a cancellation, nor for a login whose renewal has failed. The load has no
     /// place in the queue during the call.
     public var decide: (@Sendable (_ error: APIError, _ retry: Int) async -> Bool?)?
     /// Whether a load of any method, also `POST`, is sent again after 429 or 503 with `Retry-After`; true by default.
