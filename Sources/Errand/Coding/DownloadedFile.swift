@@ -46,7 +46,8 @@ extension DownloadedFile {
     /// Removes what loads with ``APIRequestOptions/resumesDownload`` have stored in a folder of files that are not complete, for
     /// example when the user signs out; also of downloads whose destination is the folder.
     ///
-    /// Does nothing to what a load writes; what a cancelled one has is removed when it has left it.
+    /// Does nothing to what a load writes; what a cancelled one has is removed when it has left it, if `folder` has the path that
+    /// the destination has.
     public static func removePartialFiles(in folder: URL) { PartialNames.removeUnused(in: folder.path) }
 
     private static func names(of destination: URL) -> PartialNames? {

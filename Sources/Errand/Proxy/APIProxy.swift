@@ -239,10 +239,10 @@ public final class APIProxy: Sendable {
     /// Call this on the main actor. Immediately afterwards, before the main actor runs other code, remove the credentials that
     /// the service's common headers use. No load is sent in between, because all loads have ended and no other can begin.
     ///
-    /// Every load of the service in its environment ends as cancelled, whether it is queued, under way, in a back-off, or waiting
-    /// for a relogin. A running relogin is cancelled and its outcome is ignored; ``ReloginHandler/sessionDidExpire(_:)`` is not
-    /// called for it. The cookies are cleared in memory and in their file, and a late response restores none of them. Loads that
-    /// begin afterwards belong to the next session.
+    /// Every load of the service in its environment ends as cancelled, whether it is queued, under way, in a back-off, or
+    /// waiting for a relogin; one of another proxy of the service, before it is sent. A running relogin is cancelled and its
+    /// outcome is ignored; ``ReloginHandler/sessionDidExpire(_:)`` is not called for it. The cookies are cleared in memory and
+    /// in their file, and a late response restores none of them. Loads that begin afterwards belong to the next session.
     ///
     /// What the ``cache`` has stored with these cookies is removed. Requests keep their responses; call
     /// ``BaseAPIRequest/reset()`` to remove them. If the service has no ``APIService/cookies``, the cookies of the proxy are

@@ -18,9 +18,9 @@ final class LoadRecovery<Value: Sendable> {
         _ slot: QueueSlot,
         _ context: Boxed<AdapterContext>?
     ) async throws(APIError) {
-        guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
+        guard proxy.loads.contains(call.id), !call.hasSessionEnded else { throw APIError(.cancelled) }
         // Before the app is asked, which may take until the network is back.
-        let isOffline = proxy.reachability.status == .unreachable
+        let isOffline = call.retryPolicy.waitsForConnectivity && proxy.reachability.status == .unreachable
         if let retry = error.requestedRetry, proxy.loads.setSentAgain(call.id) {
             slot.release()
             return try await waitToSendAgain(as: retry)

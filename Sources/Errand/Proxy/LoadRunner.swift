@@ -125,7 +125,7 @@ final class LoadRunner<Value: Sendable> {
     ) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?)? {
         guard request.isShareable else {
             try await takeFirstTurn()
-            return call.isCurrent(generation) ? try await exchange(request) : nil
+            return call.isCurrent(generation) && !call.hasSessionEnded ? try await exchange(request) : nil
         }
         let (wait, isFirstTry) = (QueueWait(), attempt.number == 1)
         defer { if isFirstTry { attempt.queueTime = wait.duration } }
@@ -246,6 +246,7 @@ final class LoadRunner<Value: Sendable> {
             _ = try cache?.receive(response)
             result = .success(response)
         } catch {
+            if let head = stream.head, let invalidate = try cache?.invalidation(by: request) { invalidate(head) }
             result = .failure(error)
         }
         return (try await stream.end(with: result), exchange.isMultiplexed)

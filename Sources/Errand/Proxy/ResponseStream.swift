@@ -36,6 +36,7 @@ final class ResponseStream: HTTPBodyReceiver {
         var isDraining = false
         var isClosed = false
         var failure: APIError?
+        var head: HTTPHeaders?
         var ready: (@Sendable () -> Void)?
         var waiter: CheckedContinuation<Void, Never>?
     }
@@ -55,6 +56,9 @@ final class ResponseStream: HTTPBodyReceiver {
         (self.handler, self.didBegin, self.didFail) = (handler, didBegin, didFail)
     }
 
+    /// Of the response that is the stream; `nil` until it has begun.
+    var head: HTTPHeaders? { state.withLock(\.head) }
+
     /// Called when the exchange has ended; returns when all elements are delivered, also before an error.
     func end<Value>(with result: Result<Value, APIError>) async throws(APIError) -> Value {
         if Task.isCancelled { close() }
@@ -68,6 +72,7 @@ final class ResponseStream: HTTPBodyReceiver {
         // A transport may deliver it late.
         guard !state.withLock(\.isClosed) else { throw TransportError(.cancelled, "the load has left the stream") }
         guard try handler.begin(status: status, headers: headers) else { return false }
+        state.withLock { $0.head = headers }
         didBegin(headers)
         return true
     }

@@ -256,7 +256,7 @@ struct LineSplitter {
 
     /// The end of a line does not count.
     private func checkSize(_ part: UnsafeRawBufferPointer) throws(APIError) {
-        guard line.count + part.count - (part.last == UInt8(ascii: "\r") ? 1 : 0) > limit else { return }
+        guard line.count + part.count - ((part.last ?? line.last) == UInt8(ascii: "\r") ? 1 : 0) > limit else { return }
         throw APIError(.responseTooLarge, reason: "line \(count + 1) is larger than \(limit) bytes")
     }
 

@@ -182,6 +182,10 @@ struct CacheRuleTests {
         await chat.waitUntilIdle()
         #expect(chat.elements == ["one", "two"])
         #expect(try await scene.request().value() == "v3")
+        chat.loadData()
+        await suspend(while: chat.newElements.isEmpty)
+        await chat.waitUntilIdle()
+        #expect(try await scene.request().value() == "v5")
     }
 
     @Test(arguments: [CachePolicy.http, .onlyIfCached, .elseLoad, .time(.seconds(100)), .fallback, .first])

@@ -264,7 +264,9 @@ struct LineSplitterTests {
     @Test(.fault(123)) func `A line that is too large fails, and names its number`() throws {
         for parts in [["123\n12345"], ["123\n123", "45"], ["123\n12345\n"]] {
             var splitter = LineSplitter(limit: 4)
-            try Array("1234\r\n".utf8).withUnsafeBytes { try splitter.split($0) { _, _ in } }
+            for part in ["1234\r\n", "1234\r", "\n", "1234", "\r\n", "1234"] {
+                try Array(part.utf8).withUnsafeBytes { try splitter.split($0) { _, _ in } }
+            }
             splitter = LineSplitter(limit: 4)
             let error = #expect(throws: APIError.self) {
                 for part in parts { try Array(part.utf8).withUnsafeBytes { try splitter.split($0) { _, _ in } } }

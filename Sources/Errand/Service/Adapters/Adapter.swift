@@ -39,7 +39,8 @@ extension Adapter: RedactedDescription {
     public var description: String { name }
 }
 
-/// An error that an adapter throws to have the load sent again, whatever its method, at most once for each load.
+/// An error that an adapter throws to have the load sent again, whatever its method, at most once for each load, and for each
+/// connection of an event stream.
 ///
 /// The load waits by the clock of the proxy, without a place in the queue, and can be cancelled meanwhile. The new attempt counts
 /// neither as a retry of the ``RetryPolicy`` nor as the attempt after a relogin. Thrown a second time in one load, this error
