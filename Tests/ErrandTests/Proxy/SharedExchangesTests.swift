@@ -40,6 +40,22 @@ struct SharedExchangesTests {
         }
     }
 
+    @Test func `A load after the cookies were cleared joins none from before, whichever service has ended its session`()
+        async throws
+    {
+        let (context, transport) = context()
+        let cookies = CookieJar()
+        let first = load(.shared(service, cookies), context)
+        await transport.waitForRequests(1)
+        cookies.clear()
+        let others = (0..<2).map { _ in load(.shared(service, cookies), context) }
+        await suspend(while: context.sharedExchanges.memberCount < 3)
+        #expect(context.sharedExchanges.count == 2)
+        gate.open()
+        for load in [first] + others { _ = try await load.value.get() }
+        #expect(transport.requests.count == 2)
+    }
+
     @Test func `Loads that join have the response of the first one, and none joins afterwards`() async throws {
         let (context, transport) = context()
         let cookies = CookieJar()
