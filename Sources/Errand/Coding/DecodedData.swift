@@ -83,7 +83,8 @@ extension ResponseReader {
         case .none: false
         case .enveloped: canDecode(response)
         // The serializer may be chosen whatever the Content-Type is, which servers often have wrong.
-        case .readable: canDecode(response) || custom == nil && response.beginsLikeObject
+        case .readable:
+            canDecode(response) || (custom == nil || custom is JSONDecoder) && response.beginsLikeContainer
         case .successes: response.isSuccess
         case .all: true
         }

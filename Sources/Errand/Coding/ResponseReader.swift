@@ -297,6 +297,7 @@ extension APIResponse {
     /// Without spaces and a byte order mark.
     private var start: Data { body.prefix(256).drop { $0 <= 0x20 || [0xEF, 0xBB, 0xBF].contains($0) } }
     var beginsLikeObject: Bool { start.first == UInt8(ascii: "{") }
+    var beginsLikeContainer: Bool { beginsLikeObject || start.first == UInt8(ascii: "[") }
 
     // A text is listed before its prefixes.
     private static let markup = [

@@ -8,9 +8,9 @@ public struct StreamStrategy<Element: Sendable>: Sendable {
     public var elementBytes = 1 << 20
     /// The longest delay before a reconnection of an event stream; 30 s by default.
     ///
-    /// The first delay is the time that the server has sent as `retry`, at least 100 ms, or 3 s. Those after it are random, from 0 up
-    /// to a longest one that doubles with each attempt, at least 500 ms ("full jitter"). They begin anew after a connection with an event, and after
-    /// one that was open for as long as the longest delay before it, at least for 3 s.
+    /// The first delay is the time that the server has sent as `retry`, at least 100 ms, or 3 s. Those after it are random,
+    /// from 0 up to a longest one that doubles with each attempt, at least 500 ms ("full jitter"). They begin anew after a
+    /// connection with an event, and after one that was open for as long as the longest delay before it, at least for 3 s.
     public var maxReconnectionDelay: Duration = .seconds(30)
     /// Whether an event stream connects again when its connection ends or is lost; true by default.
     ///
