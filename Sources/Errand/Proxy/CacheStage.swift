@@ -204,10 +204,8 @@ final class CacheStage {
     }
 
     /// Returns what removes what a request may have changed, when the head of its stream arrives: its end may be hours later.
-    @inline(never) func invalidation(by request: HTTPRequest) throws(APIError) -> (@Sendable (HTTPHeaders) -> Void)? {
-        guard ![.get, .head].contains(request.method) else { return nil }
-        _ = try step(for: request)
-        guard let lookup else { return nil }
+    @inline(never) func invalidation(by request: HTTPRequest) -> (@Sendable (HTTPHeaders) -> Void)? {
+        guard ![.get, .head].contains(request.method), (try? step(for: request)) != nil, let lookup else { return nil }
         return { [id] headers in
             var lookup = lookup
             lookup.invalidate(

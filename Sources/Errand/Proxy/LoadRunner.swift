@@ -238,7 +238,7 @@ final class LoadRunner<Value: Sendable> {
         in login: SentLogin
     ) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?) {
         try turn.slot.send()
-        let (exchange, stream) = try makeExchange(request, handler, in: login)
+        let (exchange, stream) = makeExchange(request, handler, in: login)
         let result: Result<APIResponse, APIError>
         do throws(APIError) {
             let response = try await exchange.send(progress: attempt.progress)
@@ -246,7 +246,7 @@ final class LoadRunner<Value: Sendable> {
             _ = try cache?.receive(response)
             result = .success(response)
         } catch {
-            if let head = stream.head, let invalidate = try cache?.invalidation(by: request) { invalidate(head) }
+            if let head = stream.head { cache?.invalidation(by: request)?(head) }
             result = .failure(error)
         }
         return (try await stream.end(with: result), exchange.isMultiplexed)
@@ -256,8 +256,8 @@ final class LoadRunner<Value: Sendable> {
         _ request: HTTPRequest,
         _ handler: any StreamHandler,
         in login: SentLogin
-    ) throws(APIError) -> (Exchange, ResponseStream) {
-        let invalidate = try cache?.invalidation(by: request)
+    ) -> (Exchange, ResponseStream) {
+        let invalidate = cache?.invalidation(by: request)
         let stream = ResponseStream(for: handler) { [call] headers in
             // Not at the end, which may be hours later.
             if call.renewsLogin { call.service.login.didSucceed(with: login) }

@@ -34,6 +34,8 @@ final class LoadTurn<Value: Sendable> {
             guard call.renewsLogin else { return login.current }
             if attempt.number == 1, let refusal = login.refusal(of: call.id) { throw refusal }
             if let current = login.current(by: proxy.clock) { return current }
+            // It would wait for the next session's.
+            guard !call.hasSessionEnded else { throw APIError(.cancelled) }
             call.willWaitForLogin()
             place = .unknown
             let newest = try await login.ready(call.id, slot, for: call.service, clock: proxy.clock)

@@ -111,10 +111,7 @@ extension APIManager {
     /// Of its beginning: the login of its response may be that, although another one has succeeded since.
     private let origin: LoadOrigin
     private let role: LoginRole
-    // Loads that its callbacks begin are part of the same relogin.
-    private let scope: ReloginScope?
-    // That of the test in which the load began: another one may have scheduled the hop to the main actor.
-    private let sharedProxy: SharedProxyScope.Replacement
+    private let scope = CallbackScope()
     private let proxy: APIProxy
     private let indicator: (any LoadingIndicator)?
     private weak var manager: Manager?
@@ -134,8 +131,7 @@ extension APIManager {
         indicator: (any LoadingIndicator)? = nil,
         progress: (@MainActor (TransferProgress) -> Void)? = nil
     ) {
-        (id, scope, proxy) = (.next(), ReloginScope.current, manager.proxy)
-        sharedProxy = SharedProxyScope.replacement
+        (id, proxy) = (.next(), manager.proxy)
         (self.manager, self.role, self.service) = (manager, role, service)
         (method, path, origin) = (draft.method, draft.path, LoadOrigin(draft, service))
         (self.indicator, self.progress, presentsErrors) = (indicator, progress, options?.presentsErrors ?? true)
@@ -143,7 +139,7 @@ extension APIManager {
             trace = nil
             return
         }
-        let own = options.reportsActivity ? ActivityMonitor(of: id, for: manager, in: scope) : nil
+        let own = options.reportsActivity ? ActivityMonitor(of: id, for: manager) : nil
         trace = proxy.monitorList.trace(of: id, method: method, path: path, for: service, and: own)
     }
 
@@ -169,9 +165,7 @@ extension APIManager {
     /// They refer to this load, by their progress.
     func dropCalls() { (callForPage, fallback) = (nil, nil) }
 
-    private func inScope(_ callback: () -> Void) {
-        SharedProxyScope.run(with: sharedProxy) { ReloginScope.run(in: scope, callback) }
-    }
+    private func inScope(_ callback: () -> Void) { scope.run(callback) }
 
     // MARK: Sending
 

@@ -27,14 +27,12 @@ extension LoadActivity {
 struct ActivityMonitor: APIMonitor {
     private let deliver: @Sendable (LoadActivity) -> Void
 
-    init(of id: RequestID, for request: BaseAPIRequest, in scope: ReloginScope?) {
-        let sharedProxy = SharedProxyScope.replacement
+    init(of id: RequestID, for request: BaseAPIRequest) {
+        let scope = CallbackScope()
         deliver = { [weak request, proxy = request.proxy] activity in
             proxy.deliver { [weak request] in
                 guard let request, proxy.loads.contains(id) else { return }
-                SharedProxyScope.run(with: sharedProxy) {
-                    ReloginScope.run(in: scope) { request.load(id, isNow: activity) }
-                }
+                scope.run { request.load(id, isNow: activity) }
             }
         }
     }

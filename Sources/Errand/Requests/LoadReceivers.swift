@@ -16,6 +16,18 @@ enum EndingReceiver {
     }
 }
 
+/// In what the callbacks of a load run, whichever task or thread has begun their hop to the main actor.
+struct CallbackScope: Sendable {
+    // Loads that they begin are part of the same relogin.
+    private let relogin = ReloginScope.current
+    // A test's.
+    private let sharedProxy = SharedProxyScope.replacement
+
+    func run(_ callback: () -> Void) {
+        SharedProxyScope.run(with: sharedProxy) { ReloginScope.run(in: relogin, callback) }
+    }
+}
+
 /// A caller that waits for the ending of a load.
 struct LoadWaiter {
     let id: RequestID

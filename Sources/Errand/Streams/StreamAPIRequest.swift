@@ -61,16 +61,12 @@ import Observation
         if let reader, case .caller = receivers[id] {
             return StreamSession(strategy, method: method, for: service, clock: proxy.clock) { await reader.put($0) }
         }
-        let (scope, sharedProxy) = (ReloginScope.current, SharedProxyScope.replacement)
+        let scope = CallbackScope()
         return StreamSession(strategy, method: method, for: service, clock: proxy.clock) {
             [weak self, proxy] elements in
             await withCheckedContinuation { continuation in
                 proxy.deliver {
-                    if proxy.loads.contains(id) {
-                        SharedProxyScope.run(with: sharedProxy) {
-                            ReloginScope.run(in: scope) { self?.receive(elements, of: id) }
-                        }
-                    }
+                    if proxy.loads.contains(id) { scope.run { self?.receive(elements, of: id) } }
                     continuation.resume()
                 }
             }

@@ -204,6 +204,21 @@ struct RetryTests {
         #expect(Set(transport.requests.map { $0.headers["Idempotency-Key"] }).count == 1)
     }
 
+    /// Expects that the load succeeds after the delay, and that nothing is sent before.
+    private func expectSentAgain(
+        after delay: Duration,
+        by proxy: APIProxy,
+        _ transport: ScriptedTransport,
+        _ location: SourceLocation = #_sourceLocation
+    ) async {
+        await clock.waitForSleepers()
+        clock.advance(by: delay - .milliseconds(1))
+        await sentinel(proxy)
+        #expect(transport.requests.count == 1, sourceLocation: location)
+        clock.advance(by: .milliseconds(1))
+        #expect(await screen.ending() == .success, sourceLocation: location)
+    }
+
     @Test(
         arguments: [429, 503],
         [("7", Duration.seconds(7)), ("Tue, 14 Nov 2023 22:13:50 GMT", .seconds(30)), ("3600", .seconds(60))]
@@ -216,12 +231,7 @@ struct RetryTests {
         let transport = ScriptedTransport { _ in responses.next() }
         let proxy = proxy(transport) { $0.baseDelay = .zero }
         request(proxy, .post).loadRetainingSelf()
-        await clock.waitForSleepers()
-        clock.advance(by: delay.length - .milliseconds(1))
-        await sentinel(proxy)
-        #expect(transport.requests.count == 1)
-        clock.advance(by: .milliseconds(1))
-        #expect(await screen.ending() == .success)
+        await expectSentAgain(after: delay.length, by: proxy, transport)
         #expect(transport.requests.map(\.method) == [.post, .post])
     }
 
@@ -233,12 +243,7 @@ struct RetryTests {
             Adapter { response, _ in if response.status == 429 { response.headers["Retry-After"] = "30" } }
         ]
         request(proxy).loadRetainingSelf()
-        await clock.waitForSleepers()
-        clock.advance(by: .milliseconds(29_999))
-        await sentinel(proxy)
-        #expect(transport.requests.count == 1)
-        clock.advance(by: .milliseconds(1))
-        #expect(await screen.ending() == .success)
+        await expectSentAgain(after: .seconds(30), by: proxy, transport)
     }
 
     @Test func `Retry-After makes a load wait no longer than its policy allows`() async {
@@ -246,12 +251,7 @@ struct RetryTests {
         let transport = ScriptedTransport { _ in responses.next() }
         let proxy = proxy(transport) { ($0.baseDelay, $0.maxRetryAfter) = (.zero, .seconds(3)) }
         request(proxy).loadRetainingSelf()
-        await clock.waitForSleepers()
-        clock.advance(by: .seconds(3) - .milliseconds(1))
-        await sentinel(proxy)
-        #expect(transport.requests.count == 1)
-        clock.advance(by: .milliseconds(1))
-        #expect(await screen.ending() == .success)
+        await expectSentAgain(after: .seconds(3), by: proxy, transport)
     }
 
     @Test(arguments: [
@@ -319,12 +319,7 @@ struct RetryTests {
         let transport = ScriptedTransport { _ in responses.next() }
         let proxy = proxy(transport)
         request(proxy).loadRetainingSelf()
-        await clock.waitForSleepers()
-        clock.advance(by: .milliseconds(6_999))
-        await sentinel(proxy)
-        #expect(transport.requests.count == 1)
-        clock.advance(by: .milliseconds(1))
-        #expect(await screen.ending() == .success)
+        await expectSentAgain(after: .seconds(7), by: proxy, transport)
     }
 
     @Test(
