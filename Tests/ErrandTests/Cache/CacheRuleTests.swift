@@ -188,6 +188,26 @@ struct CacheRuleTests {
         #expect(try await scene.request().value() == "v5")
     }
 
+    @Test func `A stream that is cancelled removes what was stored while it arrived`() async throws {
+        let (folder, versions) = (try TemporaryFolder(), Counter())
+        let (stream, body) = AsyncThrowingStream<Data, any Error>.makeStream()
+        let transport = ScriptedTransport { request in
+            guard request.method != .post else { return .stream { stream } }
+            let text = Data("v\(versions.next())".utf8)
+            return HTTPResponse(status: 200, headers: ["Cache-Control": "max-age=60"], body: text)
+        }
+        let service = APIService.sample { $0.envelope = nil }
+        let proxy = APIProxy(service: service, transport: transport, cache: APICache(folder: folder.url))
+        let (chat, goods) = (Chat(proxy: proxy), APIRequest<String>("/goods", proxy: proxy))
+        chat.loadData()
+        body.yield(Data("one\n".utf8))
+        await suspend(while: chat.elements.isEmpty)
+        for _ in 0..<2 { #expect(try await goods.value() == "v1") }
+        chat.cancelAllRequests()
+        while try await goods.value() == "v1" { await Task.yield() }
+        #expect(versions.count == 2)
+    }
+
     @Test(arguments: [CachePolicy.http, .onlyIfCached, .elseLoad, .time(.seconds(100)), .fallback, .first])
     func `A stored response is found although the common headers cannot be made offline`(_ policy: CachePolicy)
         async throws
