@@ -109,9 +109,10 @@ public final class APICache: Sendable {
     // MARK: Sessions
 
     /// `nil` when the folder cannot be used.
-    func session(_ name: String) -> CacheFolder? { session(name, again: true) }
+    func session(_ name: String) -> CacheFolder? { session(name, tries: 10) }
 
-    private func session(_ name: String, again: Bool) -> CacheFolder? {
+    /// Another process may end each one between its making and its opening.
+    private func session(_ name: String, tries: Int) -> CacheFolder? {
         if let session = state.withLock({ $0.sessions[name] }) {
             if session.seemsCurrent { return session }
             drop(session)
@@ -131,12 +132,12 @@ public final class APICache: Sendable {
             if session.isCurrent { return session }
             // Ended between its opening and this.
             drop(session)
-            return again ? self.session(name, again: false) : nil
+            return tries > 1 ? self.session(name, tries: tries - 1) : nil
         } catch {
             // The folder of all of them may have been removed, or another process has ended a session just now.
             if error.number == ENOENT {
                 state.withLock { $0.isUsable = nil }
-                if again { return self.session(name, again: false) }
+                if tries > 1 { return self.session(name, tries: tries - 1) }
             }
             report(APICacheError(.unusableFolder, reason: error.reason))
             return nil
