@@ -78,6 +78,7 @@ import Errand
     private weak var loader: ImageLoader<Image>?
     weak var fetch: ImageFetch<Image>?
     private var completion: (@MainActor (Result<Image, APIError>) -> Void)?
+    private let scope = LoadScope()
 
     init(
         _ number: Int,
@@ -91,7 +92,9 @@ import Errand
 
     func wait(_ completion: @escaping @MainActor (Result<Image, APIError>) -> Void) { self.completion = completion }
 
-    func end(with result: Result<Image, APIError>) { leave()?(result) }
+    func end(with result: Result<Image, APIError>) {
+        if let completion = leave() { scope.run { completion(result) } }
+    }
 
     /// Takes the closure out, which is not called then.
     @discardableResult

@@ -35,7 +35,7 @@ extension BaseAPIRequest {
     func present(_ error: APIError, to receiver: EndingReceiver) {
         switch receiver {
         case .delegate, .closure: present(error)
-        case .group(let group): group.recordFailure(error, of: self)
+        case .groups(let groups): groups.first(where: \.willPresentErrors)?.recordFailure(error, of: self)
         case .caller: break
         }
     }

@@ -39,15 +39,13 @@ extension APIProxy {
         work: @escaping @Sendable (QueueSlot) async -> Void
     ) {
         // Those of this load, not of the one whose end admits it.
-        let (priority, scope) = (Task.currentPriority, ReloginScope.current)
+        let (priority, scope) = (Task.currentPriority, LoadScope())
         let begin: @Sendable (QueueAdmission) -> Void = { [self] admission in
-            ReloginScope.run(in: scope) {
-                let (lane, queueTime) = (admission.lane, admission.queueTime)
-                let task = Task(priority: priority) {
-                    await work(QueueSlot(queue, number: id.queueNumber, lane: lane, queueTime: queueTime))
-                }
-                if !loads.setTask(task, of: id) { task.cancel() }
+            let (lane, queueTime) = (admission.lane, admission.queueTime)
+            let task = scope.task(priority: priority) { [self] in
+                await work(QueueSlot(queue, number: id.queueNumber, lane: lane, queueTime: queueTime))
             }
+            if !loads.setTask(task, of: id) { task.cancel() }
         }
         guard let lane, !queue.enter(QueuePlace(number: id.queueNumber, lane: lane), start: begin) else {
             return begin((lane, .zero))

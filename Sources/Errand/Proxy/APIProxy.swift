@@ -8,7 +8,7 @@ public final class APIProxy: Sendable {
     /// Its cookies persist in the application's own file.
     ///
     /// You can configure it before its first use; see ``configureShared(with:)``.
-    public static var shared: APIProxy { SharedProxyScope.replacement ?? standard }
+    public static var shared: APIProxy { SharedProxyScope.replacement as? APIProxy ?? standard }
 
     private static let standard = sharedConfiguration.makeProxy()
 
@@ -257,11 +257,11 @@ public final class APIProxy: Sendable {
         let jar = jar(for: service)
         jar.clearInMemory()
         let logins = service.map { [$0.login] } ?? []
-        endSessions(of: logins, jar)
+        endSessions(of: logins, [jar])
         // Once more, for a load of the old session that was sent in between, and then on the disk, which may be slow.
         jar.clear()
         // Once more, for calls that began on other threads meanwhile, with the credentials that the app still has.
-        endSessions(of: logins, jar)
+        endSessions(of: logins, [jar])
         jar.clearInMemory()
     }
 
@@ -287,9 +287,10 @@ public final class APIProxy: Sendable {
         // The disk may be slow, and calls that begin on other threads meanwhile are the old account's.
         cookies.flushAll()
         let old = switchCookies(to: jar)
+        guard let service = APIService.forNewLoad(service, or: defaultService) else { return old }
         // A service with its own jar keeps it, although it has another account.
-        let service = APIService.forNewLoad(service, or: defaultService)
-        endSessions(of: service?.logins.all ?? [], service?.cookies == nil ? nil : self.jar(for: service))
+        let kept = service.cookies.map { service.logins.environmentNames.map($0.jar(of:)) } ?? []
+        endSessions(of: service.logins.all, kept)
         return old
     }
 
@@ -332,26 +333,15 @@ extension APIProxy: CookieJarOwner {
 
     /// Called after the cookies are those of the next session: a load that begins in between ends with this one.
     ///
-    /// What is stored with the cookies of `jar` is removed.
-    private func endSessions(of logins: [LoginSession], _ jar: CookieJar?) {
+    /// What is stored with the cookies of `jars` is removed.
+    private func endSessions(of logins: [LoginSession], _ jars: [CookieJar]) {
         let isOfSession = { (load: ActiveLoad) in logins.contains { $0 === load.login } }
         // Before the new session: it would let those through that wait for a login, with the old one's credentials.
         cancel(loads.claimAll(where: isOfSession))
         for login in logins { login.startNewSession() }
         // Also without a default service: requests may have their own, with the cookies of the proxy.
-        if let jar { cache?.endSessions(of: jar) }
+        for jar in jars { cache?.endSessions(of: jar) }
         // Those that have begun meanwhile.
         cancel(loads.claimAll(where: isOfSession))
-    }
-}
-
-/// What a test has in place of ``APIProxy/shared``.
-package enum SharedProxyScope {
-    package typealias Replacement = APIProxy?
-
-    @TaskLocal package static var replacement: APIProxy?
-
-    static func run(with replacement: Replacement, _ work: () -> Void) {
-        replacement === self.replacement ? work() : $replacement.withValue(replacement, operation: work)
     }
 }

@@ -170,8 +170,9 @@ final class LoadRecovery<Value: Sendable> {
     /// Returns `nil` if the app leaves it to the policy.
     private func decision(about error: APIError, _ policy: RetryPolicy) async throws(APIError) -> Bool? {
         guard let decide = policy.decide, retryCount < policy.maxRetries, error.type != .cancelled else { return nil }
+        let error = error.worded(by: call.service.errorMessages)
         let decision = await EnvironmentScope.$current.withValue(call.service.environment) {
-            await decide(error.worded(by: call.service.errorMessages), retryCount + 1)
+            await decide(error, retryCount + 1)
         }
         guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
         return decision
@@ -180,7 +181,7 @@ final class LoadRecovery<Value: Sendable> {
     /// A 429 means that the host has too many requests (RFC 6585 section 4).
     func pauseHost(after response: APIResponse) {
         guard let delay = pause(after: response, at: proxy.clock.date), let lane = call.exchangeLane else { return }
-        proxy.queue.pause(lane, for: delay, by: proxy.clock)
+        proxy.queue.pause(lane, for: delay, by: proxy.clock, of: call.service.login)
     }
 
     private func pause(after response: APIResponse, at date: Date) -> Duration? {

@@ -75,7 +75,7 @@ final class MainDelivery: Sendable {
         guard let hop = state.withLock({ $0.add(delivery, isOneOfMany: isOneOfMany) }) else { return }
         schedule(hop)
         if hop == .afterPool, state.withLock({ !exchange(&$0.hasTimer, with: true) }) {
-            runTimer(for: Self.longestPoolWait, SharedProxyScope.replacement)
+            runTimer(for: Self.longestPoolWait)
         }
     }
 
@@ -93,30 +93,20 @@ final class MainDelivery: Sendable {
         }
     }
 
-    /// The hop of the timer has the shared proxy of the test whose delivery has started the timer.
-    private func runTimer(for nanoseconds: Int64, _ replacement: SharedProxyScope.Replacement) {
+    private func runTimer(for nanoseconds: Int64) {
         let end = DispatchTime(uptimeNanoseconds: UInt64(MonotonicClock.now + nanoseconds))
         Self.timerQueue.asyncAfter(deadline: end) { [self] in
             let (isOverdue, rest) = state.withLock { $0.timerDidFire() }
-            if isOverdue { SharedProxyScope.$replacement.withValue(replacement) { start(.direct) } }
-            if let rest { runTimer(for: rest, replacement) }
+            if isOverdue { schedule(.direct) }
+            if let rest { runTimer(for: rest) }
         }
     }
 
+    /// With neither the priority nor the task-local values of the load that is first: the others share the hop.
     private func schedule(_ hop: Hop) {
-        // Neither the priority nor the scopes of the load that is first: the others share the hop.
-        ReloginScope.run(in: nil) {
-            guard EnvironmentScope.current == nil else {
-                return EnvironmentScope.$current.withValue(nil) { start(hop) }
-            }
-            start(hop)
-        }
-    }
-
-    private func start(_ hop: Hop) {
         switch hop {
-        case .direct: Task(priority: .userInitiated) { @MainActor in deliverAll() }
-        case .afterPool: Task(priority: .userInitiated) { @concurrent in await deliverAll() }
+        case .direct: Task.detached(priority: .userInitiated) { @MainActor in self.deliverAll() }
+        case .afterPool: Task.detached(priority: .userInitiated) { await self.deliverAll() }
         }
     }
 

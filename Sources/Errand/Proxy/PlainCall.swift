@@ -65,9 +65,19 @@ struct PlainCall: Sendable {
         )
         trace?.begin()
         let call = call(progress: progress, trace)
-        proxy.start(id, in: call.lane, trace: trace) { slot in
+        guard call.renewsLogin else { return run(call, ended) }
+        // Before it has a place in the queue: the main actor may be busy, for longer than the call may take.
+        if let deadline = call.deadline { proxy.startTimer(of: id, for: deadline) }
+        _ = LoadScope().task {
+            await call.service.login.readRenewalDate(for: call.service)
+            proxy.loads.removeTimer(of: id)
+            run(call, ended)
+        }
+    }
+
+    private func run(_ call: Call<Void>, _ ended: @escaping @Sendable (Result<APIResponse, APIError>) -> Void) {
+        proxy.start(id, in: call.lane, trace: call.trace) { slot in
             proxy.begin(call)
-            if call.renewsLogin { await call.service.login.readRenewalDate(for: call.service) }
             let result = await LoadRunner(call, in: proxy, slot: slot).result().map(\.response)
             end(with: result.flatMapError { $0.responseOfStatus.map(Result.success) ?? .failure($0) }, ended)
         }

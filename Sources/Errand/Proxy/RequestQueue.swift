@@ -96,10 +96,13 @@ final class RequestQueue: Sendable {
     }
 
     /// A pause that ends later stays as it is.
-    func pause(_ lane: QueueLane, for delay: Duration, by clock: any APIClock) {
+    ///
+    /// Retains `login`, whose identity is that of the lane: another one at its address would be paused as well.
+    func pause(_ lane: QueueLane, for delay: Duration, by clock: any APIClock, of login: some AnyObject & Sendable) {
         let end = clock.uptime + delay
         guard state.withLock({ $0.pause(lane.key, until: end) }) else { return }
         Task { [weak self] in
+            defer { withExtendedLifetime(login) {} }
             while let rest = self?.restOfPause(lane.key, at: clock.uptime) {
                 // Nothing cancels the task, so a clock that throws has failed.
                 guard (try? await clock.sleep(for: rest)) != nil else {
@@ -314,11 +317,14 @@ struct RequestQueueState {
     }
 
     private func first() -> (key: QueueLane.Key, front: WaitingLine.Front)? {
+        guard admissions.count < limits.total else { return nil }
         var best: (key: QueueLane.Key, front: WaitingLine.Front)?
-        for (key, line) in lines {
+        // A program may have a service for each of thousands of users, all with one host.
+        var lastFull: String?
+        for (key, line) in lines where key.host != lastFull {
             guard let front = line.front, best.map({ front < $0.front }) != false else { continue }
-            guard pauses[key] == nil, holds[key] == nil, hasRoom(for: key.host) else { continue }
-            best = (key, front)
+            guard pauses[key] == nil, holds[key] == nil else { continue }
+            if hasRoom(for: key.host) { best = (key, front) } else { lastFull = key.host }
         }
         return best
     }
@@ -348,8 +354,8 @@ private struct WaitingLine {
     var count: Int { lists.reduce(0) { $0 + $1.count } }
 
     var front: Front? {
-        for (index, list) in lists.enumerated().reversed() {
-            guard let sequence = list.first, let priority = RequestPriority(rawValue: index) else { continue }
+        for index in lists.indices.reversed() {
+            guard let sequence = lists[index].first, let priority = RequestPriority(rawValue: index) else { continue }
             return Front(priority: priority, sequence: sequence)
         }
         return nil

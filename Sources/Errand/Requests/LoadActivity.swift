@@ -28,7 +28,7 @@ struct ActivityMonitor: APIMonitor {
     private let deliver: @Sendable (LoadActivity) -> Void
 
     init(of id: RequestID, for request: BaseAPIRequest) {
-        let scope = CallbackScope()
+        let scope = LoadScope()
         deliver = { [weak request, proxy = request.proxy] activity in
             proxy.deliver { [weak request] in
                 guard let request, proxy.loads.contains(id) else { return }
@@ -47,6 +47,11 @@ extension BaseAPIRequest {
         if loads.last == id {
             guard self.activity != activity else { return }
             self.activity = activity
+            // Those who observe it may have cancelled the load.
+            guard proxy.loads.contains(id) else {
+                if loads.isEmpty { self.activity = nil }
+                return
+            }
         }
         delegate?.managerCallAPI(self, isNow: activity)
     }

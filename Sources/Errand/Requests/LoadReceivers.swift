@@ -5,26 +5,14 @@ enum EndingReceiver {
     /// An async call, which throws the error.
     case caller
     /// An async call of a group, which presents one error of its requests.
-    case group(APIGroup)
+    case groups([APIGroup])
 
     /// The receiver of a load that follows up: a call receives one ending, and an async one needs no delegate.
     var ofFollowUp: EndingReceiver {
         switch self {
         case .delegate, .closure: .delegate
-        case .caller, .group: .caller
+        case .caller, .groups: .caller
         }
-    }
-}
-
-/// In what the callbacks of a load run, whichever task or thread has begun their hop to the main actor.
-struct CallbackScope: Sendable {
-    // Loads that they begin are part of the same relogin.
-    private let relogin = ReloginScope.current
-    // A test's.
-    private let sharedProxy = SharedProxyScope.replacement
-
-    func run(_ callback: () -> Void) {
-        SharedProxyScope.run(with: sharedProxy) { ReloginScope.run(in: relogin, callback) }
     }
 }
 
@@ -44,10 +32,11 @@ extension BaseAPIRequest {
         switch receiver {
         case .delegate: receivers[id] = nil
         case .closure: if receivers[id] != nil { receivers[id] = .closure }
-        case .group:
+        case .groups(let groups):
             switch receivers[id] {
             case .caller: receivers[id] = receiver
-            case .group(let other) where !other.willPresentErrors: receivers[id] = receiver
+            // Those that there are may leave the load before its ending.
+            case .groups(let others): receivers[id] = .groups(others + groups)
             default: break
             }
         case .caller: break

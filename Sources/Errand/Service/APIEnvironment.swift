@@ -110,6 +110,7 @@ final class LoginSessions: Sendable {
     private let sessions = Lock<[Key: LoginSession]>([:])
 
     var all: [LoginSession] { sessions.withLock { Array($0.values) } }
+    var environmentNames: Set<String> { sessions.withLock { Set($0.keys.map(\.name)) } }
 
     func session(of environment: APIEnvironment) -> LoginSession {
         let key = Key(name: environment.name, origin: environment.baseURL.originText)

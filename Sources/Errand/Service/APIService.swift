@@ -81,6 +81,8 @@ public struct APIService: Sendable {
     /// ```
     ///
     /// Runs in the task of the load, which is cancelled with the load; ``APIEnvironment/current`` is the environment of the load.
+    /// Task-local values of the app have their defaults there, and in adapters and callbacks: the end of one load begins the work
+    /// of others. What belongs to the caller is a header or parameter of the request.
     /// An ``APIError`` that the closure throws is handled as if the exchange had failed with it. Any other error fails the load
     /// with `invalidRequest`, and so does `cancelled` unless the load itself is cancelled. Like ``adapters``, the closure must
     /// not wait for a load of the same proxy. To renew a token in time, use ``ReloginHandler/loginRenewalDate``.

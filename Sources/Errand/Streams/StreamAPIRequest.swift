@@ -61,7 +61,7 @@ import Observation
         if let reader, case .caller = receivers[id] {
             return StreamSession(strategy, method: method, for: service, clock: proxy.clock) { await reader.put($0) }
         }
-        let scope = CallbackScope()
+        let scope = LoadScope()
         return StreamSession(strategy, method: method, for: service, clock: proxy.clock) {
             [weak self, proxy] elements in
             await withCheckedContinuation { continuation in

@@ -9,6 +9,11 @@ import TestSupport
 @MainActor
 @Suite("Requests queue above the limits: by priority, first in first out", .hangLimit, .timeLimit(.minutes(10)))
 struct RequestQueueTests {
+    /// What an app might use for the user of a request.
+    private enum Caller {
+        @TaskLocal static var name = "none"
+    }
+
     let screen = Screen()
     let gate = Latch()
 
@@ -30,6 +35,32 @@ struct RequestQueueTests {
         request.ownOptions.priority = priority
         request.loadData()
         return request
+    }
+
+    @Test func `No load and no callback has the task-local values of another one's caller`() async throws {
+        let transport = gated()
+        let proxy = proxy(transport, perHost: 1)
+        proxy.defaultService?.commonHeaders = { ["X-Caller": Caller.name] }
+        let callbacks = Lock<[String]>([])
+        var requests: [APIRequest<JSONValue>] = []
+        for name in ["alice", "bob", "carol"] {
+            let request = APIRequest<JSONValue>("/\(name)", proxy: proxy)
+            Caller.$name.withValue(name) {
+                _ = request.loadData { _ in callbacks.withLock { $0.append(Caller.name) } }
+            }
+            requests.append(request)
+        }
+        let call = Task {
+            try await Caller.$name.withValue("dave") {
+                try await proxy.send(HTTPRequest(.get, URL("/dave")), to: try #require(proxy.defaultService))
+            }
+        }
+        await suspend(while: proxy.queuedCount < 3)
+        gate.open()
+        _ = try await call.value
+        await suspend(while: callbacks.withLock { $0.count } < 3)
+        #expect(transport.requests.map { $0.headers["X-Caller"] } == ["none", "none", "none", "none"])
+        #expect(callbacks.withLock(\.self) == ["none", "none", "none"])
     }
 
     @Test(.fault(68)) func `No more requests are under way than the limits allow, and all are sent in order`() async {
@@ -551,9 +582,9 @@ struct RequestQueueAdmissionTests {
         let clock = ManualClock()
         let (service, other) = (Counter(), Counter())
         let paused = place(service: ObjectIdentifier(service))
-        queue.pause(paused.lane, for: .seconds(5), by: clock)
-        queue.pause(paused.lane, for: .seconds(9), by: clock)
-        queue.pause(paused.lane, for: .seconds(2), by: clock)
+        queue.pause(paused.lane, for: .seconds(5), by: clock, of: service)
+        queue.pause(paused.lane, for: .seconds(9), by: clock, of: service)
+        queue.pause(paused.lane, for: .seconds(2), by: clock, of: service)
         let started = Lock(false)
         #expect(!queue.enter(paused) { _ in started.withLock { $0 = true } })
         let elsewhere = [place(service: ObjectIdentifier(other)), place(host: "b", service: ObjectIdentifier(service))]
@@ -566,6 +597,18 @@ struct RequestQueueAdmissionTests {
         clock.advance(by: .seconds(1))
         await suspend(while: !started.withLock(\.self))
         #expect(queue.waitingCount == 0)
+    }
+
+    @Test func `A pause retains what it is of, whose identity no other one gets before its end`() async {
+        let clock = ManualClock()
+        var service: Counter? = Counter()
+        weak let paused = service
+        if let service { queue.pause(place().lane, for: .seconds(5), by: clock, of: service) }
+        service = nil
+        await clock.waitForSleepers()
+        #expect(paused != nil)
+        clock.advance(by: .seconds(5))
+        await suspend(while: paused != nil)
     }
 
     @Test func `A host at its limit delays no other host, but the total does`() {

@@ -449,6 +449,23 @@ struct GroupErrorTests {
         #expect(presenter.calls.isEmpty)
     }
 
+    @Test func `The error of a load that one batch leaves is presented by the other that waits for it`() async {
+        let request = server.goods("/later/fail/1")
+        request.customRestartPolicy = .ignoreNew
+        let batches = [APIBatch(), APIBatch()]
+        for (index, batch) in batches.enumerated() {
+            batch.add(request)
+            batch.start()
+            await suspend(while: request.waiters.count <= index)
+        }
+        batches[0].cancel()
+        try? await batches[0].run()
+        server.later.open()
+        try? await batches[1].run()
+        #expect(batches.map { $0.result?.error?.type } == [.cancelled, .http])
+        #expect(presenter.types == [.http])
+    }
+
     @Test(arguments: [false, true])
     func `A request that a batch shares with one that presents nothing is presented`(_ isCancelled: Bool) async {
         let request = server.goods("/later/fail/1")

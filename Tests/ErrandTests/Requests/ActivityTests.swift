@@ -1,6 +1,7 @@
 import ErrandTesting
 import FixtureServer
 import Foundation
+import Observation
 import TestSupport
 import Testing
 
@@ -31,6 +32,20 @@ struct ActivityTests {
         #expect(screen.activities == [.sending, .waiting(.retry, limit: .seconds(6)), .sending])
         #expect(screen.endings == 1)
         #expect(request.activity == nil)
+    }
+
+    @Test func `A load that an observer of its activity cancels has none`() async {
+        let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
+        let request = request(APIProxy(service: .sample(), transport: transport))
+        withObservationTracking {
+            _ = request.activity
+        } onChange: {
+            MainActor.assumeIsolated { request.cancelAllRequests() }
+        }
+        request.loadData()
+        await request.waitUntilIdle()
+        #expect(request.activity == nil && screen.activities == [])
+        #expect(screen.endings == 1)
     }
 
     @Test func `A queued load is queued, then sent`() async {
