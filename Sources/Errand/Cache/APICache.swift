@@ -23,8 +23,9 @@ public import Foundation
 public final class APICache: Sendable {
     private struct State {
         var sessions: [String: CacheFolder] = [:]
-        /// The beginnings of the names of those whose responses could not be removed, and are not to be found.
-        var unusableSessions: Set<String> = []
+        /// The beginnings of the names of those whose responses could not be removed, and are not to be found; with the names of
+        /// those that have been removed since.
+        var unremoved: [String: Set<String>] = [:]
         var isUsable: Bool?
         /// What is being validated after it was used.
         var validating: Set<String> = []
@@ -117,14 +118,14 @@ public final class APICache: Sendable {
             if session.seemsCurrent { return session }
             drop(session)
         }
-        guard state.withLock({ $0.isUsable }) ?? makeFolder(),
-            !state.withLock({ $0.unusableSessions.contains(where: name.hasPrefix) })
-        else { return nil }
+        guard state.withLock({ $0.isUsable }) ?? makeFolder(), isRemoved(name) else { return nil }
         do throws(SystemError) {
             let new = try CacheFolder("\(folder)/\(name)", name: name) { [weak self] in self?.report($0) }
             let (session, _) = state.withLock { state in
                 let unused = state.sessions[name] == nil ? state.removeUnused() : []
                 let session = state.sessions[name] ?? new
+                // Its folder is that of the other.
+                if session !== new { new.end() }
                 state.sessions[name] = session
                 state.reported.remove(.unusableFolder)
                 return (session, unused)
@@ -160,11 +161,11 @@ public final class APICache: Sendable {
     private func endSessions(_ beginning: String) {
         let open = close(beginning)
         do throws(SystemError) {
-            for name in try names(in: folder) where !name.hasPrefix(".") && name.hasPrefix(beginning) { setAside(name) }
+            for name in try names(in: folder) where !name.hasPrefix(".") && name.hasPrefix(beginning) { remove(name) }
         } catch {
             // At least those of this process.
-            open.forEach(setAside)
-            didNotRemove(beginning, error)
+            open.forEach(remove)
+            if error.number != ENOENT { didNotRemove(beginning, error) }
         }
         // Those that have been opened meanwhile.
         _ = close(beginning)
@@ -177,10 +178,24 @@ public final class APICache: Sendable {
         return open.map(\.name)
     }
 
+    private func remove(_ name: String) {
+        if let error = setAside(name) { didNotRemove(name, error) }
+    }
+
     private func didNotRemove(_ beginning: String, _ error: SystemError) {
-        guard error.number != ENOENT else { return }
-        state.withLock { _ = $0.unusableSessions.insert(beginning) }
+        state.withLock { $0.unremoved[beginning] = [] }
         report(APICacheError(.cannotWrite, reason: "stored responses were not removed: \(error.reason)"))
+    }
+
+    /// Removes what could not be removed before, for example while there was no descriptor.
+    private func isRemoved(_ name: String) -> Bool {
+        let beginnings = state.withLock { state in
+            state.unremoved.filter { name.hasPrefix($0.key) && !$0.value.contains(name) }.map(\.key)
+        }
+        guard !beginnings.isEmpty else { return true }
+        guard setAside(name) == nil else { return false }
+        state.withLock { state in for beginning in beginnings { state.unremoved[beginning]?.insert(name) } }
+        return true
     }
 
     private func makeFolder() -> Bool {
@@ -277,11 +292,15 @@ public final class APICache: Sendable {
 
     private static let removedMark = ".removed-"
 
-    /// Renamed first, because to remove thousands of files takes long.
-    private func setAside(_ name: String) {
+    /// Renamed first, because to remove thousands of files takes long; returns why it is still there.
+    private func setAside(_ name: String) -> SystemError? {
         let removed = "\(folder)/\(Self.removedMark)\(UUID().uuidString)"
-        guard rename("\(folder)/\(name)", removed) == 0 else { return didNotRemove(name, .last("rename")) }
+        guard rename("\(folder)/\(name)", removed) == 0 else {
+            let error = SystemError.last("rename")
+            return error.number == ENOENT ? nil : error
+        }
         Self.queue.async { Self.removeFolder(removed) }
+        return nil
     }
 
     /// Another process may add a file meanwhile.
@@ -298,7 +317,7 @@ public final class APICache: Sendable {
         guard stat(ofTarget: folder)?.reasonToRefuseFolder == nil else { return }
         for name in (try? names(in: folder)) ?? [] {
             if name.hasPrefix(Self.removedMark) { Self.removeFolder("\(folder)/\(name)") }
-            if CacheSession.isOfEndedProcess(name) { setAside(name) }
+            if CacheSession.isOfEndedProcess(name) { remove(name) }
         }
     }
 
@@ -313,6 +332,9 @@ public final class APICache: Sendable {
         removeRest()
         let sessions = ((try? names(in: folder)) ?? []).filter { !$0.hasPrefix(".") }
         CacheFileGroup.removeLeastRecentlyUsed(in: sessions.map { "\(folder)/\($0)" }, beyond: capacity)
+        let open = state.withLock { Set($0.sessions.keys) }
+        // Those that are empty.
+        for name in sessions where !open.contains(name) { rmdir("\(folder)/\(name)") }
     }
 }
 

@@ -55,6 +55,8 @@ struct CacheFileGroup {
     private mutating func add(_ path: String, _ size: Int64, _ used: timespec) {
         paths.append(path)
         self.size += size
+        // Of a clock that was set back: it would be the newest for ever.
+        guard used.tv_sec <= time(nil) + 60 else { return }
         lastUse = max(lastUse, Int64(used.tv_sec) * 1_000_000_000 + Int64(used.tv_nsec))
     }
 

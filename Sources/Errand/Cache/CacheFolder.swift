@@ -28,6 +28,9 @@ final class CacheFolder: Sendable {
         self.report = report
     }
 
+    /// A folder in which nothing is stored stays for no one: a program may have a jar for each of thousands of users.
+    deinit { if isCurrent { rmdir(path) } }
+
     func end() { hasEnded.store(true, ordering: .releasing) }
 
     /// Whether the session goes on: its end, also by another process, has given its path to another folder or to none.

@@ -4,9 +4,10 @@ import Foundation
 enum CacheSession {
     /// Two sessions have the same name only if they have the same origin, environment and jar, and both send its cookies.
     ///
-    /// It begins with that of the jar, so that all sessions of one can be ended together.
+    /// It begins with that of the jar, so that all sessions of one can be ended together; then comes the time of the last logout,
+    /// so that nothing is found of what another process stores before it knows of that.
     static func name(of service: APIService, _ jar: CookieJar, sendsCookies: Bool) -> String {
-        "\(jar.cacheName)-\(service.login.cacheName)\(sendsCookies ? "" : "-plain")"
+        "\(jar.cacheName)-\(jar.clearedName)-\(service.login.cacheName)\(sendsCookies ? "" : "-plain")"
     }
 
     /// A jar in memory ends with its process.

@@ -60,6 +60,8 @@ extension CookieFile {
     /// The target of a symbolic link at the file's path is a different file, because the jar never follows the link.
     func isSame(as other: CookieFile) -> Bool {
         if path.utf8.elementsEqual(other.path.utf8) { return true }
+        // Before the folders are looked at: a program may have a jar for each of thousands of users.
+        guard name.lowercased() == other.name.lowercased() else { return false }
         return location == other.location && (name.utf8.elementsEqual(other.name.utf8) || isSameEntry(as: other))
     }
 
@@ -81,7 +83,6 @@ extension CookieFile {
 
     /// A file system may ignore case or Unicode normalization.
     private func isSameEntry(as other: CookieFile) -> Bool {
-        guard name.lowercased() == other.name.lowercased() else { return false }
         if FileSystem.ignoresCase(in: folder) { return true }
         return [(path, other.path), (lockPath, other.lockPath)].contains { one, other in
             let identity = stat(ofEntry: one)?.identity
@@ -167,7 +168,7 @@ extension CookieFile {
     }
 
     /// With room for comments.
-    private var maximumSize: Int { max(32 << 20, capacity * 12_000) }
+    private var maximumSize: Int { max(32 << 20, Int(clamping: Int64(capacity) * 12_000)) }
 
     /// Also removes the permissions of other users to read the file.
     ///

@@ -26,15 +26,22 @@ struct CookieSession: Sendable {
     private let jar: CookieJar
     private let generation: CookieJar.Generation
     private let start: Date
-    /// Whether a response with a status refuses a login that has been replaced since: servers remove the cookie of a login that
-    /// they refuse, which is that of the new login now.
-    private let isLateRefusal: @Sendable (Int) -> Bool
+    /// Whether the login has been replaced since: servers remove the cookie of a login that they refuse, which is that of the new
+    /// login now.
+    private let isLate: @Sendable () -> Bool
+    /// With which they refuse one.
+    private let refusals: Set<Int>
 
     /// The jar takes over what other processes have saved.
-    init(_ jar: CookieJar, clock: any APIClock, isLateRefusal: @escaping @Sendable (Int) -> Bool = { _ in false }) {
+    init(
+        _ jar: CookieJar,
+        clock: any APIClock,
+        refusals: Set<Int> = [],
+        isLate: @escaping @Sendable () -> Bool = { false }
+    ) {
         start = clock.date
         jar.refresh(at: clock.uptime, date: start)
-        (self.jar, self.isLateRefusal) = (jar, isLateRefusal)
+        (self.jar, self.refusals, self.isLate) = (jar, refusals, isLate)
         generation = jar.generation
     }
 
@@ -51,9 +58,20 @@ struct CookieSession: Sendable {
     /// Of as many fields as one site may have cookies: the cookies of further ones would only evict those of the first ones,
     /// and a head of a server may have thousands, which take seconds.
     func store(from headers: HTTPHeaders, url: URL, status: Int? = nil, at date: Date = .now) {
-        let newest = status.map(isLateRefusal) == true ? start : nil
-        for field in headers.fields(named: "Set-Cookie").prefix(CookieEviction.maximumPerSite) {
-            jar.store(setCookie: field.bytes, from: url, generation: generation, unlessUpdatedSince: newest, at: date)
+        let fields = headers.fields(named: "Set-Cookie").prefix(CookieEviction.maximumPerSite)
+        guard !fields.isEmpty else { return }
+        let newest = isLate() ? start : nil
+        // A body or a redirect may say that it is a refusal as well.
+        let isRefusal = status.map(refusals.contains) == true
+        for field in fields {
+            jar.store(
+                setCookie: field.bytes,
+                from: url,
+                generation: generation,
+                unlessUpdatedSince: newest,
+                orRemoved: !isRefusal,
+                at: date
+            )
         }
     }
 }

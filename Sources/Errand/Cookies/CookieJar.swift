@@ -126,6 +126,12 @@ public final class CookieJar: Sendable {
     /// response's cookies are those of an ended session, and are refused.
     package var generation: Generation { state.withLock(\.generation) }
 
+    /// The time of the last logout.
+    var clearedName: String {
+        let cleared = state.withLock(\.cleared)
+        return cleared == .never ? "0" : "\(cleared.microseconds)"
+    }
+
     /// All cookies, oldest first, including expired cookies that have not been removed yet.
     public var cookies: [Cookie] { state.withLock(\.store.cookies) }
 
@@ -158,6 +164,7 @@ public final class CookieJar: Sendable {
         from url: URL,
         generation: Generation? = nil,
         unlessUpdatedSince newest: Date? = nil,
+        orRemoved: Bool = false,
         at date: Date = .now
     ) -> Outcome {
         guard let url = CookieURL(url, trustsLoopback: trustworthyLoopback) else {
@@ -167,7 +174,9 @@ public final class CookieJar: Sendable {
             let header = try SetCookieHeader(parsing: Array(bytes))
             let cookie = try Cookie(header, from: url, suffixes: suffixes, at: date)
             return change { state in
-                if let newest, state.isUpdated(cookie.key, since: newest) { return .refused(.older) }
+                if let newest, !orRemoved || cookie.isExpired(at: date), state.isUpdated(cookie.key, since: newest) {
+                    return .refused(.older)
+                }
                 return state.insert(cookie, isFromSecureOrigin: url.isSecure, sentIn: generation, at: date)
             }
         } catch {

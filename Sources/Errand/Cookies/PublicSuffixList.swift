@@ -13,8 +13,16 @@ enum PublicSuffixList: Sendable {
         self = file.flatMap(Self.list) ?? Self.system
     }
 
+    /// Of each file, for all jars: a list takes a megabyte, and some time to read.
+    private static let lists = Lock<[String: (version: [UInt64], list: PublicSuffixList)]>([:])
+
     private static func list(at file: URL) -> PublicSuffixList? {
-        PublicSuffixRules(contentsOf: file).map(Self.rules)
+        let path = file.absoluteURL.path(percentEncoded: false)
+        guard let version = stat(ofTarget: path)?.version else { return nil }
+        if let known = lists.withLock({ $0[path] }), known.version == version { return known.list }
+        guard let list = PublicSuffixRules(contentsOf: file).map(Self.rules) else { return nil }
+        lists.withLock { $0[path] = (version, list) }
+        return list
     }
 
     /// `domain` is canonical.

@@ -90,9 +90,12 @@ struct CacheLookup {
         !isRule && folder?.isInvalidated(key, after: invalidationCount) == true
     }
 
-    /// Stores what a 304 has confirmed.
+    /// Stores what a 304 has confirmed, or removes it: where it is stored depends on the lines it varies by.
     func update(_ entry: CacheEntry, to updated: StoredResponse) {
         guard let folder, !isInvalidated(entry.key) else { return }
+        guard isRule || CacheControl(updated.headers).mayBeStored,
+            updated.headers.values("Vary") == entry.stored.headers.values("Vary")
+        else { return folder.remove(entry) }
         use.cache.update(entry, to: updated, in: folder)
         // Meanwhile.
         if isInvalidated(entry.key) { folder.remove(entry) }

@@ -103,7 +103,7 @@ final class CacheReader<Value: Sendable> {
                 throw attempt.failure(error)
             }
             proxy.loads.discardFile(of: call.id)
-            cache.bypass(isUseless: error.type == .decoding)
+            cache.bypass(isUseless: error.isOfSerializer)
             cache.didMiss(.unreadable)
             return nil
         }

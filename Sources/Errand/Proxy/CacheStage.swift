@@ -188,7 +188,7 @@ final class CacheStage {
     /// the app.
     @inline(never) func bypass(after error: APIError) -> Bool {
         guard used != nil, !isBypassed, error.type == .decoding, proxy.loads.contains(id) else { return false }
-        bypass(isUseless: true)
+        bypass(isUseless: error.isOfSerializer)
         return true
     }
 
@@ -298,6 +298,9 @@ extension HTTPRequest {
 }
 
 extension APIError {
+    /// Whether any load finds the same: an adapter may throw an error that passes.
+    var isOfSerializer: Bool { type == .decoding && (underlying == nil || underlying is DecodingError) }
+
     /// There is no response, and another try may have one.
     var isOfUnreachableServer: Bool { response == nil && [.noNetwork, .timeout, .transport].contains(type) }
 }

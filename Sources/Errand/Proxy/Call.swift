@@ -97,13 +97,10 @@ final class Call<Value: Sendable>: Sendable {
 
     func cookieSession(by clock: any APIClock) -> CookieSession? {
         guard let cookies else { return nil }
-        guard renewsLogin else { return CookieSession(cookies, clock: clock) }
-        return CookieSession(cookies, clock: clock) {
-            [
-                login = service.login, statuses = service.loginExpiredStatuses,
-                generation = service.login.currentGeneration
-            ] in
-            statuses.contains($0) && login.currentGeneration != generation
+        let refusals = renewsLogin ? service.loginExpiredStatuses : []
+        return CookieSession(cookies, clock: clock, refusals: refusals) {
+            [login = service.login, generation = service.login.currentGeneration] in
+            login.currentGeneration != generation
         }
     }
 

@@ -74,7 +74,7 @@ extension APIManager {
         guard let content,
             let former = history.content(
                 of: input.sourceParams ?? input.params,
-                from: LoadOrigin(draft, service),
+                from: LoadOrigin(draft, service, proxy.jar(for: service)),
                 maxAge: maxAge,
                 at: proxy.clock.uptime,
                 encoder: service?.encoder ?? JSONEncoder()
@@ -111,7 +111,7 @@ extension APIManager {
     /// Of its beginning: the login of its response may be that, although another one has succeeded since.
     private let origin: LoadOrigin
     private let role: LoginRole
-    private let scope = CallbackScope()
+    private let scope = LoadScope()
     private let proxy: APIProxy
     private let indicator: (any LoadingIndicator)?
     private weak var manager: Manager?
@@ -133,7 +133,7 @@ extension APIManager {
     ) {
         (id, proxy) = (.next(), manager.proxy)
         (self.manager, self.role, self.service) = (manager, role, service)
-        (method, path, origin) = (draft.method, draft.path, LoadOrigin(draft, service))
+        (method, path, origin) = (draft.method, draft.path, LoadOrigin(draft, service, manager.proxy.jar(for: service)))
         (self.indicator, self.progress, presentsErrors) = (indicator, progress, options?.presentsErrors ?? true)
         guard let options else {
             trace = nil
@@ -250,6 +250,8 @@ extension APIManager {
         callForPage = { addition in
             var draft = base
             draft.add(addition)
+            // What is sent again because of an edit is to have another response.
+            draft.idempotencyKey = options.idempotencyKey?()
             return call.sending(draft)
         }
         return call
@@ -291,7 +293,10 @@ extension APIManager {
             return
         }
         guard proxy.loads.contains(id) else { return }
-        manager.cachedContent = manager.reformData(value)
+        let content = manager.reformData(value)
+        guard proxy.loads.contains(id) else { return }
+        manager.cachedContent = content
+        // Those who observe it may have cancelled the load as well.
         guard manager.receivers[id] == nil, proxy.loads.contains(id) else { return }
         manager.delegate?.managerCallAPI(manager, didLoadCached: response)
     }
@@ -350,15 +355,19 @@ extension APIManager {
             outcome = file.end(with: outcome).mapError(ended)
             if outcome.error != nil { response = response?.withoutFile }
         }
+        // A redirect that is accepted is one as well.
+        let isSignIn = role == .signIn && !isFormer && outcome.error == nil && response.map { $0.status < 400 } == true
         if isFormer, let response {
             trace?.emit(.respondedFromCache(response))
-        } else if role == .signIn, outcome.error == nil, response?.isSuccess == true {
+        } else if isSignIn {
             load.login?.didSignIn()
             // Perhaps as another user, without a logout before.
             proxy.cache?.endSessions(of: proxy.jar(for: service))
         }
         trace?.end(outcome.ending, response: response)
         end(with: outcome, response: response, isFormer: isFormer, isRemoved: isRemoved)
+        // What was sent before the receiver has stored the login, and is refused, is sent again.
+        if isSignIn { load.login?.didStoreLogin() }
     }
 
     /// Requests the page of a list again if edits have made its response out of date; the load has not ended then.

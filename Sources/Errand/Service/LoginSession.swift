@@ -104,6 +104,7 @@ final class LoginSession: Sendable {
     }
 
     func didSignIn() { state.withLock { $0.didSignIn() } }
+    func didStoreLogin() { state.withLock { if !$0.isRunning { $0.nextGeneration() } } }
 
     /// `start` starts the relogin that this load has opened: not before the load waits, because it may end at once.
     private func wait(
@@ -269,9 +270,8 @@ final class LoginSession: Sendable {
             return true
         }
         guard isFirst, let handler = service.reloginHandler else { return }
-        EnvironmentScope.$current.withValue(service.environment) {
-            handler.sessionDidExpire(error.worded(by: service.errorMessages))
-        }
+        let error = error.worded(by: service.errorMessages)
+        EnvironmentScope.$current.withValue(service.environment) { handler.sessionDidExpire(error) }
     }
 }
 

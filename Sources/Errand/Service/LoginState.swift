@@ -56,7 +56,7 @@ struct LoginState {
         if generation == self.generation { isProven = true }
     }
 
-    private mutating func nextGeneration() {
+    mutating func nextGeneration() {
         generation += 1
         isProven = false
     }

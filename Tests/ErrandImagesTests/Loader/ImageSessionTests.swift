@@ -13,7 +13,7 @@ import TestSupport
 struct ImageSessionTests {
     /// What ends or begins a session.
     enum Change: CaseIterable, Sendable {
-        case logout, switchAccount, signIn, otherService, path
+        case logout, switchAccount, jar, signIn, otherService, path
 
         /// Whether the loads of the former user end as cancelled.
         var endsLoads: Bool { self == .logout || self == .switchAccount }
@@ -23,6 +23,7 @@ struct ImageSessionTests {
         switch change {
         case .logout: scene.proxy.logout()
         case .switchAccount: scene.proxy.switchAccount(to: CookieJar())
+        case .jar: scene.proxy.defaultService?.cookies = CookieJar()
         case .signIn:
             try await APIRequest<Void>("/login", method: .post, isLoginRequest: true, proxy: scene.proxy).value()
         case .otherService: scene.proxy.defaultService = .sample()
@@ -156,6 +157,36 @@ struct ImageSessionTests {
         withExtendedLifetime(account) {}
     }
 
+    @Test func `A load that the closure of an image begins in a relogin does not wait for it`() async throws {
+        let account = Account()
+        let service = APIService.sample { service in
+            service.reloginHandler = account
+            service.commonHeaders = { ["Authorization": account.token] }
+        }
+        let scene = ImageScene(places: 2, service: service) { request in
+            switch request.url.lastPathComponent {
+            case "refresh": return .json(#"{"errcode":200}"#)
+            case "90.png": return .status(404)
+            default: break
+            }
+            guard request.headers["Authorization"] != "t0" else { return .status(401) }
+            return ImageNetwork.response(request.url.lastPathComponent)
+        }
+        account.login = {
+            await withCheckedContinuation { done in
+                _ = scene.loader.load(ImageScene.image(90)) { _ in
+                    let refresh = APIRequest<Void>("/refresh", method: .post, proxy: scene.proxy)
+                    _ = refresh.loadData { _ in withExtendedLifetime(refresh) { done.resume() } }
+                }
+            }
+        }
+        scene.load(1)
+        await scene.end(1)
+        #expect(scene.endings == ["1: image 1"])
+        #expect(account.logins == 1)
+        withExtendedLifetime(account) {}
+    }
+
     @Test(arguments: LoginExpiryFormat.allCases)
     func `50 images whose login has expired cause one relogin`(_ format: LoginExpiryFormat) async throws {
         let account = Account()
@@ -258,10 +289,14 @@ struct ImageOriginTests {
         ]
     )
     func `A URL of another origin has nothing of the service`(_ url: String) async throws {
-        let scene = scene()
+        var options = APIRequestOptions()
+        options.adapters.request = [Adapter { request, _ in request.headers["X-Own"] = "s3cret" }]
+        let scene = ImageScene(options: options, service: service()) { ImageNetwork.response($0.url.lastPathComponent) }
+        #expect(await scene.loader.outcome(of: ImageRequest(URL("/7.png"))) == "image 7")
+        #expect(scene.transport.requests.last?.headers["X-Own"] == "s3cret")
         #expect(await scene.loader.outcome(of: ImageRequest(URL(url))) == "image 7")
-        #expect(scene.transport.requests.count == 1)
-        let request = try #require(scene.transport.requests.first)
+        #expect(scene.transport.requests.count == 2)
+        let request = try #require(scene.transport.requests.last)
         #expect(request.url.user == nil && request.url.hasSameOrigin(as: URL(url)))
         #expect(!"\(request.url.absoluteString) \(request.headers.map { "\($0.name) \($0.value)" })".contains("s3cret"))
     }

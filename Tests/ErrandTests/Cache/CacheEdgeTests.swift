@@ -25,8 +25,8 @@ struct CacheEdgeTests {
         let reader = Task {
             var ended: [String] = []
             for await load in endings {
-                ended.append("\(load.ending)".prefix(7).description)
-                if ended.count == 2 { break }
+                ended.append("\(load.path) \("\(load.ending)".prefix(7))")
+                if load.path == "/last" { break }
             }
             return ended
         }
@@ -36,7 +36,9 @@ struct CacheEdgeTests {
         await scene.clock.waitForSleepers()
         scene.clock.advance(by: .seconds(5))
         await scene.settle()
-        #expect(await reader.value.count == 2)
+        gate.open()
+        _ = await scene.load(.bypass, "/last")
+        #expect(await reader.value.map { $0.split(separator: " ")[0] } == ["/goods", "/goods", "/last"])
         #expect(scene.violations == [])
     }
 
@@ -120,6 +122,30 @@ struct CacheEdgeTests {
         #expect(scene.violations == [])
     }
 
+    @Test(
+        arguments: [["Cache-Control": "no-store"], ["Cache-Control": "max-age=60", "Vary": "X-Color"]] as [HeaderLines],
+        [10, 70_000]
+    )
+    func `What a 304 forbids to store, or varies by other lines, is removed`(_ lines: HeaderLines, _ count: Int)
+        async throws
+    {
+        let body = String(repeating: "a", count: count)
+        let scene = try Scene { request, number in
+            guard request.header("If-None-Match") != nil else {
+                return .text(
+                    number == 1 ? body : "v\(number)",
+                    headers: ["ETag": "\"a\"", "Cache-Control": "max-age=1"]
+                )
+            }
+            return .status(304, headers: lines)
+        }
+        #expect(await scene.load() == "\(body) network")
+        scene.clock.advance(by: .seconds(2))
+        #expect(await scene.load() == "\(body) validated")
+        #expect(await scene.load() == "v3 network")
+        #expect(scene.violations == [])
+    }
+
     @Test func `A retry is not answered by the failure before it`() async throws {
         let scene = try Scene { _, number in
             number == 1 ? .text("busy", status: 503, headers: ["Cache-Control": "max-age=10"]) : Scene.version(number)
@@ -131,7 +157,7 @@ struct CacheEdgeTests {
         #expect(await load.value == "v2 network")
     }
 
-    @Test func `What is needed is of the same path and the same login`() async throws {
+    @Test func `What is needed is of the same path, the same cookies and the same login`() async throws {
         final class Detail: BaseAPIRequest, APIManager {
             typealias Response = String
             var number = 1
@@ -158,10 +184,14 @@ struct CacheEdgeTests {
         request.loadData()
         #expect(request.reads == 1)
         #expect(await screen.ending() == .success)
-        scene.proxy.logout()
+        scene.proxy.defaultService?.cookies = CookieJar()
         request.loadIfNeeded(maxAge: .seconds(60))
         #expect(await screen.ending() == .success)
         #expect(scene.sent == 4)
+        scene.proxy.logout()
+        request.loadIfNeeded(maxAge: .seconds(60))
+        #expect(await screen.ending() == .success)
+        #expect(scene.sent == 5)
     }
 
     @Test func `A monitor that signs out when a load has ended leaves nothing for the next user`() async throws {
@@ -195,6 +225,68 @@ struct CacheEdgeTests {
         request.loadIfNeeded(maxAge: .seconds(60))
         #expect(await screen.ending() == .success)
         #expect(scene.sent == 3)
+    }
+
+    @Test(arguments: [200, 302]) func `What is stored is not found after a sign-in without a logout`(_ status: Int)
+        async throws
+    {
+        let scene = try Scene { request, number in
+            request.path == "/login" ? .status(status, headers: ["Location": "/goods"]) : Scene.version(number)
+        }
+        #expect(await scene.load() == "v1 network")
+        #expect(await scene.load() == "v1 cache")
+        let options = APIRequestOptions(acceptedStatuses: [302], redirectPolicy: .refuse)
+        try await APIRequest<Void>(
+            "/login",
+            method: .post,
+            service: scene.service,
+            isLoginRequest: true,
+            options: options,
+            proxy: scene.proxy
+        ).value()
+        #expect(await scene.load() == "v3 network")
+    }
+
+    @Test func `After a switch of the account, nothing is found that a jar of another environment has stored`()
+        async throws
+    {
+        let scene = try Scene()
+        scene.service.cookies = CookieJar()
+        scene.proxy.defaultService = scene.service
+        let base = scene.service.baseURL
+        scene.service.environment = APIEnvironment("staging", baseURL: base)
+        #expect(await scene.load() == "v1 network")
+        #expect(await scene.load() == "v1 cache")
+        scene.service.environment = APIEnvironment("production", baseURL: base)
+        #expect(await scene.load() == "v2 network")
+        scene.proxy.switchAccount(of: scene.service, to: CookieJar())
+        scene.service.environment = APIEnvironment("staging", baseURL: base)
+        #expect(await scene.load() == "v3 network")
+    }
+
+    @Test func `An adapter that fails for a while removes nothing that is stored`() async throws {
+        let scene = try Scene()
+        let isBroken = Lock(false)
+        scene.service.adapters.response = [
+            Adapter { _, _ in if isBroken.withLock(\.self) { throw URLError(.notConnectedToInternet) } }
+        ]
+        #expect(await scene.load() == "v1 network")
+        isBroken.withLock { $0 = true }
+        #expect(await scene.load(.onlyIfCached) != "v1 cache")
+        isBroken.withLock { $0 = false }
+        #expect(await scene.load(.onlyIfCached) == "v1 cache")
+    }
+
+    @Test(arguments: [false, true])
+    func `A load without cookies has responses of its own`(_ isFirst: Bool) async throws {
+        let scene = try Scene { request, number in Scene.version(number) }
+        scene.proxy.cookies.store(setCookie: "sid=1", from: scene.service.baseURL)
+        for _ in 0..<2 {
+            let first = await scene.load { $0.sendsCookies = isFirst }
+            let second = await scene.load { $0.sendsCookies = !isFirst }
+            #expect([first.prefix(2), second.prefix(2)] == ["v1", "v2"])
+        }
+        #expect(scene.server.requests.map { $0.header("Cookie") } == (isFirst ? ["sid=1", nil] : [nil, "sid=1"]))
     }
 
     @Test func `A stored response is not found by a cookie that has expired`() async throws {

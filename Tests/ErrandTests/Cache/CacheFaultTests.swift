@@ -102,10 +102,12 @@ struct CacheFaultClockTests {
             // What is stored while the files are counted does not start another count.
             client.proxy.cache?.waitForEviction()
         }
-        let first = CacheKey(CacheFolderClient.url(paths[0])).name
-        #expect(try scene.files.allSatisfy { !$0.hasPrefix(first) })
-        let last = CacheKey(CacheFolderClient.url(paths[3])).name
-        #expect(try scene.files.contains { $0.hasPrefix(last) })
+        // A date in the future is of a clock that was set back.
+        let kept = try paths.indices.filter { index in
+            let name = CacheKey(CacheFolderClient.url(paths[index])).name
+            return try scene.files.contains { $0.hasPrefix(name) }
+        }
+        #expect(kept.count < paths.count && Set(kept).isSuperset(of: [1, 5]))
         #expect(scene.kinds == [])
     }
 }
@@ -476,11 +478,22 @@ struct CacheFaultLogoutTests {
             let temporary = try TemporaryFolder()
             let cache = APICache(folder: temporary.url.appending(path: "cache"))
             let jar = CookieJar(file: temporary.file)
-            let name = CacheSession.name(of: APIService(baseURL: URL("http://shop.test")), jar, sendsCookies: true)
+            let names = ["http://shop.test", "http://other.test"].map {
+                CacheSession.name(of: APIService(baseURL: URL($0)), jar, sendsCookies: true)
+            }
             let sample = try CacheFolderSample(URL("http://shop.test/a"), body: Data("a".utf8))
-            try sample.store(in: try #require(cache.session(name)))
+            try sample.store(in: try #require(cache.session(names[0])))
+            // The cache has not opened the other one.
+            try sample.store(
+                in: try #require(APICache(folder: temporary.url.appending(path: "cache")).session(names[1]))
+            )
             try CacheDescriptorLimit.withFree(0) { cache.endSessions(of: jar) }
-            #expect(cache.session(name)?.bodies(sample.key) ?? [] == [])
+            for name in names {
+                let session = try #require(cache.session(name), "the cache is used again when there are descriptors")
+                #expect(session.bodies(sample.key) == [])
+                try sample.store(in: session)
+                #expect(cache.session(name)?.bodies(sample.key) == [sample.body])
+            }
         }
         #endif
     }

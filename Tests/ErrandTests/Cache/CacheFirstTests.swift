@@ -1,6 +1,7 @@
 import ErrandTesting
 import FixtureServer
 import Foundation
+import Observation
 import TestSupport
 import Testing
 
@@ -25,6 +26,51 @@ struct CacheFirstTests {
         }
         #expect(screen.shown.map(\.text) == ["v1", "v1"])
         #expect(scene.violations == [])
+    }
+
+    /// Code of the app that runs between the lookup and the delegate.
+    enum Hook: CaseIterable {
+        case validator, reform, observer
+    }
+
+    private final class Cancelling: SampleRequest, APIManager {
+        typealias Response = String
+        var cancelsInReform = false
+
+        func reformData(_ response: String) -> String {
+            if cancelsInReform { cancelAllRequests() }
+            return response
+        }
+    }
+
+    @Test(.fault(74), arguments: Hook.allCases)
+    func `What a cancel of the load precedes is not shown`(_ hook: Hook) async throws {
+        let (scene, screen, gate) = (try Scene { Scene.version($1) }, CacheScreen(), Gate())
+        defer { gate.open() }
+        #expect(await scene.load(.first) == "v1 network")
+        let request = Cancelling(delegate: screen, proxy: scene.proxy)
+        (request.customService, request.method, request.path) = (scene.service, .get, "/goods")
+        request.ownOptions.cachePolicy = .first
+        let validator = ContentValidator { [weak request] _ in
+            if hook == .validator { request?.cancelAllRequests() }
+            return true
+        }
+        request.validator = validator
+        request.cancelsInReform = hook == .reform
+        if hook == .observer {
+            withObservationTracking {
+                _ = request.cachedResponse
+            } onChange: {
+                MainActor.assumeIsolated { request.cancelAllRequests() }
+            }
+        }
+        request.loadData()
+        #expect(await screen.ending() == .cancelled)
+        await sentinel(scene.proxy)
+        #expect(screen.log == ["cancelled"])
+        #expect(screen.shown.isEmpty)
+        #expect(scene.violations == [])
+        withExtendedLifetime(validator) {}
     }
 
     @Test(.fault(20)) func `With concurrent, what an older load finds replaces nothing that a newer one has shown`()

@@ -205,13 +205,15 @@ struct SessionTests: SessionScene {
         #expect(!request.isLoading)
     }
 
-    @Test func `A late refusal of the old login does not remove the cookie of the new one`() async {
+    @Test(arguments: [401, 200])
+    func `A late refusal of the old login does not remove the cookie of the new one`(_ status: Int) async {
         let late = Latch()
         let url = APIService.sample().baseURL
         let transport = ScriptedTransport { request in
             if request.headers["Cookie"] == "sid=new" { return .json(goodsJSON([])) }
             if request.url.path.hasSuffix("late") { try await late.wait() }
-            return .status(401, headers: ["Set-Cookie": "sid=; Max-Age=0; Path=/"])
+            let removal: HTTPHeaders = ["Set-Cookie": "sid=; Max-Age=0; Path=/"]
+            return status == 401 ? .status(401, headers: removal) : .json(#"{"errcode":11010}"#, headers: removal)
         }
         let proxy = proxy(transport)
         proxy.cookies.store(setCookie: "sid=old; Path=/", from: url)
@@ -593,14 +595,18 @@ struct SessionEndTests: SessionScene {
         #expect(!request.isLoading)
     }
 
-    @Test(.fault(42), arguments: [false, true])
-    func `After a logout, another proxy of the service sends nothing of the old account`(_ shares: Bool) async {
+    @Test(.fault(42), arguments: [false, true], [false, true])
+    func `After a logout, another proxy of the service sends nothing of the old account`(
+        _ shares: Bool,
+        _ hasHandler: Bool
+    ) async {
         let gate = Latch()
         let transport = ScriptedTransport { request in
             await gate.waitIgnoringCancellation()
             return request.headers["X-Token"] == "t0" ? .status(401) : .json(goodsJSON([]))
         }
         let main = proxy(ScriptedTransport())
+        if !hasHandler { main.defaultService?.reloginHandler = nil }
         let limits = QueueLimits(perHost: 1)
         let other = APIProxy(service: main.defaultService, transport: transport, queueLimits: limits, clock: clock)
         var requests: [GoodsRequest] = []
