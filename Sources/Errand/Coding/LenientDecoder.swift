@@ -67,6 +67,7 @@ final class DecodingReport: Sendable {
     private struct State {
         var converted: [String: Int] = [:]
         var skipped: [String] = []
+        /// Of those without skipped elements as well.
         var arrays: [SkippingArray: (last: Int, count: Int)] = [:]
         var skippedCount = 0
 
@@ -80,7 +81,7 @@ final class DecodingReport: Sendable {
     /// `nil` if nothing observes it.
     @TaskLocal static var current: DecodingReport?
 
-    /// An array of elements of one type of which some were skipped.
+    /// An array of elements of one type, of which some may be skipped.
     private struct SkippingArray: Hashable {
         let type: ObjectIdentifier
         let names: [String]
@@ -112,7 +113,23 @@ final class DecodingReport: Sendable {
     /// In arrays that are no part of another one's elements.
     var skippedElements: [SkippedElements] {
         state.withLock { state in
-            state.arrays.map { SkippedElements(type: $0.type, count: $1.count, kept: $0.count - $1.count) }
+            state.arrays.map { array, skipped in
+                SkippedElements(
+                    type: array.type,
+                    name: array.names.last,
+                    count: skipped.count,
+                    kept: array.count - skipped.count
+                )
+            }
+        }
+    }
+
+    /// After its elements.
+    func didDecode(_ type: any Any.Type, of count: Int, at path: [any CodingKey]) {
+        guard path.allSatisfy({ $0.intValue == nil }) else { return }
+        let array = SkippingArray(type: ObjectIdentifier(type), names: path.map(\.stringValue), count: count)
+        state.withLock { state in
+            if state.arrays[array] == nil { state.arrays[array] = (-1, 0) }
         }
     }
 
@@ -136,6 +153,8 @@ final class DecodingReport: Sendable {
 /// How many elements of one array of a response were skipped.
 struct SkippedElements: Sendable {
     let type: ObjectIdentifier
+    /// `nil` for the response itself.
+    let name: String?
     let count: Int
     /// The number of those that were decoded.
     let kept: Int
@@ -144,10 +163,15 @@ struct SkippedElements: Sendable {
 extension [SkippedElements] {
     /// Returns how many were skipped in the array of which a page has `kept` elements.
     ///
-    /// A serializer may have made them of elements of another type.
+    /// A serializer may have made them of elements of another type. In doubt the fewest: an item that is received twice can be
+    /// recognized.
     func count(of type: any Any.Type, kept: Int) -> Int {
         let matches = filter { $0.kept == kept }
-        let match = matches.first { $0.type == ObjectIdentifier(type) }
-        return (match ?? (matches.count == 1 ? matches.first : nil))?.count ?? 0
+        let ofType = matches.filter { $0.type == ObjectIdentifier(type) }
+        if !ofType.isEmpty {
+            return (ofType.first { $0.name == "items" } ?? ofType.min { $0.count < $1.count })?.count ?? 0
+        }
+        let ofOther = matches.filter { $0.count > 0 }
+        return ofOther.count == 1 ? ofOther[0].count : 0
     }
 }

@@ -144,6 +144,7 @@ extension TreeDecoder {
 
     fileprivate func goodElements<Element: Decodable>() throws -> [Element] {
         let elements = try elements()
+        defer { text.report?.didDecode(Element.self, of: elements.count, at: codingPath) }
         return try elements.enumerated().compactMap { index, value in
             let element = child(value, TreeIndex(index))
             do {

@@ -20,6 +20,8 @@ struct LoadedPages<Item> {
     // The number of items that the server sent before the first page.
     private var itemsBefore: Int?
     private var largestPage = 0
+    // Of the pages that the last one to be added at the beginning does not lead to.
+    private var cutRows = 0
 
     var items: [Item] { store.items }
     var pageCount: Int { pages.count }
@@ -35,6 +37,8 @@ struct LoadedPages<Item> {
 
     /// Knows the positions before the first page of `old`.
     init(replacing old: LoadedPages) {
+        // The first page may be the only one that has it.
+        totalCount = old.previous == nil ? nil : old.totalCount
         itemsBefore = old.itemsBefore.map { max(0, $0 - (old.pages.first?.start.precedingItems ?? 0)) }
         visited = VisitedPositions(upTo: old.firstPosition, in: old.visited)
     }
@@ -55,7 +59,9 @@ struct LoadedPages<Item> {
         if pages.isEmpty {
             recordFirst(info, strategy: rules.strategy)
         } else {
-            visited.insert(info.position, after: pages.last?.position)
+            visited.insertNext(info.position, after: pages.last?.position)
+            // The next page may have the name of the previous one.
+            if previous == info.position { previous = nil }
         }
         let info = completed(info, itemsBefore: itemsBefore?.addingClamped(pages.receivedCount - start.precedingItems))
         setNext(
@@ -88,9 +94,33 @@ struct LoadedPages<Item> {
         let received = min(info.itemCount, gap)
         let info = completed(info, itemsBefore: itemsBefore.map { max(0, $0 - received) })
         pages.insert(span(of: info, from: PageStart(info.position), receivedCount: received, rules), at: 0)
+        if let next = nextElsewhere(info, strategy: rules.strategy) { cutBelow(info, next: next) }
         setPrevious(before: info, strategy: rules.strategy)
         updateExpectation(rules.strategy)
         return true
+    }
+
+    /// Returns what the first page leads to instead of the one below it; `nil` if it still leads there.
+    ///
+    /// What the server has added between both would be missing.
+    private func nextElsewhere(_ info: PageInfo, strategy: any PageStrategy) -> PagePosition?? {
+        guard pages.count > 1, visited.isNext(pages[1].position) else { return nil }
+        // Calculated positions are those of any page.
+        guard strategy.start(pages[1].start, movedBy: 1, pageSize: largestPage) == nil else { return nil }
+        guard let next = try? Optional(strategy.position(after: info)), next != pages[1].position else { return nil }
+        return next
+    }
+
+    private mutating func cutBelow(_ info: PageInfo, next: PagePosition?) {
+        let cut = Array(pages.dropFirst())
+        pages.removeLast(cut.count)
+        store.removeLast(cut.rowCount)
+        cutRows = cut.rowCount
+        for page in cut { visited.remove(page.position) }
+        repeatDetector.removeLast(cut.count)
+        (nextStart, blockedReason) = (next.map { PageStart($0) }, nil)
+        detectRepeats(info, isKnown: nil)
+        (lastInfo, changeSinceLastInfo) = (info, 0)
     }
 
     mutating func end() {
@@ -115,7 +145,7 @@ struct LoadedPages<Item> {
     /// Returns the rows of the removed pages.
     mutating func dropLastPages(_ rules: ListRules<Item>) -> Range<Int> {
         let dropped = pages.removeLast(keeping: rules.maxPages)
-        let rows = items.count - dropped.rowCount..<items.count
+        let rows = items.count - dropped.rowCount..<items.count + exchange(&cutRows, with: 0)
         guard let first = dropped.first else { return rows }
         store.removeLast(rows.count)
         for page in dropped { visited.remove(page.position) }
@@ -169,6 +199,8 @@ extension LoadedPages {
         var info = info
         info.itemsBefore = itemsBefore
         info.largestPage = largestPage
+        // Of the last page that had it.
+        info.totalItems = info.totalItems ?? totalCount
         return info
     }
 
@@ -218,7 +250,8 @@ extension LoadedPages {
             if pages.count > 1 { visited.insert(pages[1].position, after: info.position) }
             let named = try? strategy.position(before: info)
             // A named position that has been visited is a repeat, not a previous page.
-            previous = visited.position(before: info.position) ?? named.flatMap { visited.contains($0) ? nil : $0 }
+            let isRepeat = named.map { $0 == info.position || visited.contains($0) } ?? false
+            previous = visited.position(before: info.position) ?? (isRepeat ? nil : named)
         }
         itemsBefore = previous == nil ? 0 : info.itemsBefore
         visited.insert(info.position, after: previous)

@@ -41,7 +41,8 @@ where Page.Item: Sendable {
     /// The maximum number of pages in the list, not counting pages without rows, at least 1; `nil`, the default, is no maximum.
     ///
     /// When the maximum is reached, a page that adds rows on one side of the list removes a page on the other side. An item of a
-    /// removed page may be added again.
+    /// removed page may be added again. A page that is loaded again and names another cursor or link than before removes the
+    /// pages below it.
     @ObservationIgnored public var maxPages: Int?
     /// The distance in rows from an end of the list at which ``APIManager/itemAppeared(at:)`` loads a page; 5 by default.
     @ObservationIgnored public var prefetchDistance = 5
@@ -201,7 +202,9 @@ extension PageAPIRequest {
         return rules
     }
 
-    private var rules: ListRules<Item> { ListRules(strategy: strategy, itemID: itemID, maxPages: maxPages) }
+    private var rules: ListRules<Item> {
+        ListRules(strategy: strategy, itemID: itemID, maxPages: maxPages.map { max(1, $0) })
+    }
 
     func apply(_ edit: ListEdit<Item>, by rules: ListRules<Item>) {
         apply([edit], as: edit.listChange, by: rules)

@@ -232,7 +232,7 @@ extension PagedList {
         let dropped = loaded.dropLastPages(rules)
         if !dropped.isEmpty { lastPageLoad = nil }
         prependState = loaded.previous == nil ? .end : .idle
-        if appendState.isEnd, loaded.next != nil { appendState = .idle }
+        if loaded.next == nil { appendState = .end } else if appendState.isEnd { appendState = .idle }
         let removed = dropped.lowerBound - count..<dropped.upperBound - count
         return .rows(inserted: loaded.insertedRows, removed: removed)
     }

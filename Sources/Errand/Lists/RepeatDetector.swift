@@ -34,6 +34,8 @@ struct RepeatDetector {
 struct VisitedPositions {
     // The position before each one.
     private var previous: [PagePosition: PagePosition?] = [:]
+    // Those that a page has named as the next one.
+    private var next: Set<PagePosition> = []
     /// Whether edits have moved the pages, to positions that have not been visited.
     private(set) var haveMoved = false
 
@@ -45,11 +47,13 @@ struct VisitedPositions {
         var position = position
         while let known = position, previous[known] == nil, let before = others.previous[known] {
             previous[known] = before
+            if others.isNext(known) { next.insert(known) }
             position = before
         }
     }
 
     func contains(_ position: PagePosition) -> Bool { previous[position] != nil }
+    func isNext(_ position: PagePosition) -> Bool { next.contains(position) }
 
     func position(before position: PagePosition) -> PagePosition? { previous[position] ?? nil }
 
@@ -58,14 +62,19 @@ struct VisitedPositions {
         previous[position] = .some(before == position ? self.position(before: position) : before)
     }
 
+    mutating func insertNext(_ position: PagePosition, after before: PagePosition?) {
+        insert(position, after: before)
+        next.insert(position)
+    }
+
     mutating func remove(_ position: PagePosition) {
         previous[position] = nil
+        next.remove(position)
     }
 
     /// Edits have moved the pages.
     mutating func removeAllMoved() {
-        previous = [:]
-        haveMoved = true
+        (previous, next, haveMoved) = ([:], [], true)
     }
 
     mutating func removeAll(before position: PagePosition) {

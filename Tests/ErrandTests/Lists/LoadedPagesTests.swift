@@ -171,6 +171,45 @@ struct LoadedPagesTests {
         #expect(pages.next == .cursor("c2", parameter: "cursor"))
     }
 
+    @Test func `A page that leads elsewhere than before is the last one, so that there is no gap below it`() {
+        let cursors = CursorStrategy()
+        var pages = LoadedPages<Int>()
+        func add(_ items: [Int], next: String?) {
+            let page = Page(items: items, nextCursor: next)
+            pages.append(page.items, info: info(page, at: pages.next ?? cursors.start), rules: rules(cursors))
+        }
+        add([15, 14, 13], next: "c13")
+        add([12, 11, 10], next: "c10")
+        add([9, 8, 7], next: "c7")
+        let dropped = pages.dropFirstPages(rules(cursors, maxPages: 2))
+        #expect(dropped == 0..<3)
+        #expect(pages.items == [12, 11, 10, 9, 8, 7])
+        // Two new items on the server.
+        let page = Page(items: [17, 16, 15], nextCursor: "c15")
+        let isAdded = pages.prepend(page.items, info: info(page, at: .start), rules: rules(cursors, maxPages: 2))
+        #expect(isAdded && pages.insertedRows == 0..<3)
+        let removed = pages.dropLastPages(rules(cursors, maxPages: 2))
+        #expect(removed == 3..<9)
+        #expect(pages.items == [17, 16, 15] && pages.previous == nil && pages.blockedReason == nil)
+        add([14, 13, 12], next: "c12")
+        add([11, 10, 9], next: nil)
+        #expect(pages.items == Array((9...17).reversed()) && pages.next == nil)
+        let removedLater = pages.dropLastPages(rules(cursors, maxPages: 3))
+        #expect(removedLater == 9..<9)
+    }
+
+    @Test func `A page before the first one that names itself is the first page`() {
+        let cursors = CursorStrategy(cursorKey: "cursor", previous: .previousCursor)
+        var pages = LoadedPages<Int>()
+        let first = Page(items: [3, 2, 1], previousCursor: "c1")
+        pages.append(first.items, info: info(first, at: cursors.start), rules: rules(cursors))
+        #expect(pages.previous != nil)
+        let page = Page(items: [], previousCursor: "c1")
+        let isAdded = pages.prepend([], info: info(page, at: pages.previous ?? .start), rules: rules(cursors))
+        #expect(isAdded)
+        #expect(pages.items == [3, 2, 1] && pages.previous == nil)
+    }
+
     @Test(.fault(50), arguments: ["c0", "c1", "c2"])
     func `A cursor that has been visited blocks the next page`(_ repeated: String) {
         let cursors = CursorStrategy(startCursor: "c0")

@@ -232,7 +232,7 @@ struct ListIndicatorTests {
 @MainActor @Suite("A list has pages of one account and one environment", .hangLimit, .timeLimit(.minutes(10)))
 struct ListSessionTests {
     enum Change: CaseIterable {
-        case logout, switchAccount, environment, path
+        case logout, switchAccount, jar, environment, path
     }
 
     private final class Names: PageAPIRequest<[String]>, APIManager {
@@ -264,6 +264,7 @@ struct ListSessionTests {
         switch change {
         case .logout: proxy.logout()
         case .switchAccount: proxy.switchAccount(to: CookieJar())
+        case .jar: proxy.defaultService?.cookies = CookieJar()
         case .environment:
             proxy.defaultService?.environment = APIEnvironment("other", baseURL: URL("http://other.test/api"))
         case .path: proxy.defaultService?.baseURL.append(path: "tenants/8")

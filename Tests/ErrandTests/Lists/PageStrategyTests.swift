@@ -279,6 +279,17 @@ struct PageCountTests {
         #expect(try await shelves.allItems() == [0, 1, 2, 3, 4, 6, 7, 8, 9])
     }
 
+    @Test func `Elements of an array as long as the items that cannot be decoded are no items`() async throws {
+        let transport = ScriptedTransport { request in
+            let start = request.query["offset"]?.first.flatMap { Int($0) } ?? 0
+            let items = (start..<max(start, min(start + 4, 10))).map { "\($0)" }.joined(separator: ",")
+            return .json(#"{"errcode":200,"data":{"items":[\#(items)],"recommended":[{},1,2,3,4]}}"#)
+        }
+        let service = APIService.sample { $0.decoder = .lenient(skippingBadElements: true) }
+        let shelves = Shelves(proxy: APIProxy(service: service, transport: transport))
+        #expect(try await shelves.allItems() == Array(0..<10))
+    }
+
     private struct Counted: PageResponse, Decodable {
         let items: [Int]
         let totalItems: Int?
@@ -300,6 +311,21 @@ struct PageCountTests {
         var pages = list.pages().makeAsyncIterator()
         #expect(try await pages.next() == [1, 2] && list.totalCount == 4)
         #expect(try await pages.next() == [3, 4] && list.totalCount == 4)
+    }
+
+    @Test func `A short page does not end a list whose total only the first page has`() async throws {
+        let transport = ScriptedTransport { request in
+            let pages = [[1, 2], [3], [4]]
+            let page = request.query["page"]?.first.flatMap { Int($0) } ?? 1
+            let items = pages.indices.contains(page - 1) ? pages[page - 1] : []
+            return .json(#"{"errcode":200,"data":{"items":\#(items)\#(page == 1 ? #","totalItems":4"# : "")}}"#)
+        }
+        let list = CountedList(proxy: APIProxy(fake: transport))
+        #expect(try await list.allItems() == [1, 2, 3, 4])
+        #expect(list.totalCount == 4 && !list.hasMore)
+        list.refreshAll()
+        await list.waitUntilIdle()
+        #expect(list.totalCount == 4)
     }
 
     private struct Number: Decodable {

@@ -7,7 +7,7 @@ public struct PageInfo: Sendable {
     /// The number of items that the server sent in the page.
     public let itemCount: Int
     /// The number of items in the whole list, if the page contains it.
-    public let totalItems: Int?
+    public internal(set) var totalItems: Int?
     /// The number of pages in the whole list, if the page contains it.
     public let totalPages: Int?
     /// The cursor of the next page, if the page contains it.
