@@ -226,6 +226,16 @@ static int64_t now(void) {
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
+/// A datagram socket that is connected sends nothing.
+static int has_route(const socket_address *address) {
+    if (address->family != AF_INET && address->family != AF_INET6) return 1;
+    const int descriptor = socket(address->family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (descriptor < 0) return 1;
+    const int result = connect(descriptor, &address->address, address->length);
+    close(descriptor);
+    return result == 0;
+}
+
 static int open_socket(void *context, int purpose, socket_address *wanted) {
     (void)purpose;
     curlrt_connecting *connecting = context;
@@ -234,6 +244,8 @@ static int open_socket(void *context, int purpose, socket_address *wanted) {
     if (connecting->socket_opened == 0) connecting->socket_opened = now();
     const int descriptor = socket(wanted->family, wanted->type | SOCK_CLOEXEC, wanted->protocol);
     connecting->descriptor = descriptor;
+    connecting->addresses++;
+    connecting->routes += has_route(wanted);
     if (descriptor >= 0 && connecting->sockets) curlrt_sockets_add(connecting->sockets, descriptor);
     return descriptor;
 }

@@ -92,6 +92,10 @@ typedef struct curlrt_connecting {
     int64_t calls;
     /// The bytes of a proxy server's response to `CONNECT` that were read, about.
     int64_t tunnel_bytes;
+    /// How many sockets were opened, one for each address.
+    int32_t addresses;
+    /// To how many of these addresses the system has a route.
+    int32_t routes;
 } curlrt_connecting;
 
 /// Changes `*connecting` whenever `easy` starts a name lookup or opens a socket, and makes its sockets close-on-exec.

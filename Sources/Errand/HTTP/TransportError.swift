@@ -82,3 +82,8 @@ extension TransportError: RedactedDescription {
     /// The kind and the reason.
     public var description: String { "\(kind): \(reason)" }
 }
+
+extension String {
+    /// For a message of libcurl, which quotes the URL of a proxy server, and cuts the text, maybe before the @.
+    var mayHavePassword: Bool { contains("@") || contains("://") || utf8.count >= 250 }
+}

@@ -53,6 +53,10 @@ public struct TLSConfiguration: Sendable {
     /// ```
     public var pinnedPublicKeys: [String: [String]] = [:]
     /// The client certificate, sent if a server of one of its origins requests it; none by default.
+    ///
+    /// On Apple's platforms, a connection may resume a TLS session of another `URLSession` of the process, for which the server
+    /// does not ask again: after a change of the identity, it may take the client for the former one. End the session on the
+    /// server, or use another host.
     public var clientIdentity: ClientIdentity?
     /// The oldest accepted version of TLS; TLS 1.2 by default.
     ///

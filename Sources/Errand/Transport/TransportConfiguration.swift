@@ -75,8 +75,9 @@ public struct TransportConfiguration: Sendable {
     /// Use this for settings that have no property here, such as `networkServiceType`, `multipathServiceType`, and the
     /// `protocolClasses` of a debugging tool. Applied on Apple's platforms only; refused on Linux. Called for each session of the
     /// transport, after the other settings have been made. Changes to cookies, cache, stored credentials,
-    /// `timeoutIntervalForRequest` and `httpMaximumConnectionsPerHost` have no effect, because they are set again afterwards. Put
-    /// no secrets in `httpAdditionalHeaders`: the session sends them to every host, redirects to other origins included.
+    /// `timeoutIntervalForRequest`, `timeoutIntervalForResource` and `httpMaximumConnectionsPerHost` have no effect, because they
+    /// are set again afterwards; ``APIService/deadline`` limits a whole load. Put no secrets in `httpAdditionalHeaders`: the
+    /// session sends them to every host, redirects to other origins included.
     public var configureSession: (@Sendable (URLSessionConfiguration) -> Void)?
 
     /// Creates the default configuration.

@@ -35,6 +35,9 @@ enum ProcessMemory {
         return bytes("VmRSS:")
     }
 
+    /// The size of the address space.
+    static var virtual: Int { bytes("VmSize:") }
+
     /// The largest resident memory so far.
     static var peak: Int { bytes("VmHWM:") }
 

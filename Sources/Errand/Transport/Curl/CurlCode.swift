@@ -8,11 +8,13 @@ struct CurlCode: RawRepresentable, Hashable {
     static let ok = CurlCode(rawValue: 0)
     static let couldntResolveHost = CurlCode(rawValue: 6)
     private static let couldntConnect = CurlCode(rawValue: 7)
+    static let abortedByCallback = CurlCode(rawValue: 42)
+    static let badFunctionArgument = CurlCode(rawValue: 43)
 
-    /// `osErrno` is the `errno` of the last failed connect.
-    func errorKind(osErrno: Int) -> TransportError.Kind {
+    /// `osErrno` is the `errno` of the last failed connect, which says nothing of the addresses before.
+    func errorKind(osErrno: Int, hasOtherRoute: Bool) -> TransportError.Kind {
         let isUnreachable = [ENETDOWN, ENETUNREACH, EHOSTUNREACH].contains(Int32(truncatingIfNeeded: osErrno))
-        if self == .couldntConnect, isUnreachable { return .noNetwork }
+        if self == .couldntConnect, isUnreachable, !hasOtherRoute { return .noNetwork }
         return Self.kinds.first { $0.codes.contains(rawValue) }?.kind ?? .connectionLost
     }
 

@@ -91,7 +91,9 @@ final class CurlExchange: @unchecked Sendable {
 
     /// Called before the request is sent on a connection; `false` ends the exchange.
     func beginAttempt() -> Bool {
-        perform { exchange throws(TransportError) in
+        // libcurl sends a request with `Expect: 100-continue` again after a 417.
+        guard !received.block.isComplete else { return false }
+        return perform { exchange throws(TransportError) in
             exchange.attempts += 1
             exchange.marks.beginRequest(of: exchange)
             guard exchange.attempts <= exchange.allowedAttempts else {
@@ -195,6 +197,8 @@ final class CurlExchange: @unchecked Sendable {
     private func limitUpload() {
         guard !hasEarlyResponse else { return }
         hasEarlyResponse = true
+        // After a success, the server may read on, and the app have more to send.
+        guard received.refusesUpload else { return }
         deadlines.limitTimeout(to: Self.earlyResponseTimeout)
         turn?.setAlarm(deadlines.next)
     }
@@ -215,6 +219,10 @@ final class CurlExchange: @unchecked Sendable {
     }
 
     var hasFailed: Bool { failure != nil }
+    /// Whether libcurl was to send the request again after its response.
+    func isAnswered(before code: CurlCode) -> Bool {
+        code == .abortedByCallback && !hasFailed && received.block.isComplete
+    }
     /// Whether it has ended while nothing arrived: a load whose own deadline is over is cancelled.
     func hasFallenSilent(at now: MonotonicClock.Instant) -> Bool {
         switch failure?.kind {

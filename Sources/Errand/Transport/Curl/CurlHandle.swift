@@ -13,6 +13,8 @@ final class CurlHandle {
     private let supportsPrereq: Bool
     /// `.max` when the exchange waits for no connection that another one opens.
     private(set) var connectionWaitEnd = MonotonicClock.Instant.max
+    /// `.max` where libcurl ends what takes too long to connect.
+    private var connectEnd = MonotonicClock.Instant.max
     private let settings: CurlSettings
     /// `nil` for a handle that starts no transfer.
     private let sockets: CurlSockets?
@@ -86,6 +88,9 @@ final class CurlHandle {
         let waits = mayWaitForConnection(exchange)
         easy.set(.pipeWait, to: waits ? 1 : 0)
         connectionWaitEnd = waits ? MonotonicClock.now + Self.connectionDelay : .max
+        connectEnd =
+            settings.limitsConnects
+            ? MonotonicClock.now + settings.configuration.connectTimeout.clampedNanoseconds : .max
         // libcurl repeats requests only on connections that were used before.
         easy.set(.freshConnect, to: supportsPrereq || exchange.request.method.isIdempotent ? 0 : 1)
     }
@@ -153,6 +158,14 @@ final class CurlHandle {
         return true
     }
 
+    func isConnectOverdue(at now: MonotonicClock.Instant) -> Bool {
+        guard now >= connectEnd else { return false }
+        connectEnd = .max
+        return exchange?.attempts == 0 && !isConnected
+    }
+
+    var nextCheck: MonotonicClock.Instant { min(connectionWaitEnd, connectEnd) }
+
     /// Also removes the pointers into the memory of the exchange.
     func end() {
         exchange = nil
@@ -208,7 +221,7 @@ final class CurlHandle {
     }
 
     private func libcurlError(_ code: CurlCode, of exchange: CurlExchange) -> TransportError {
-        let kind = isServerRefused(exchange) ? .security : code.errorKind(osErrno: easy.number(.osErrno))
+        let kind = isServerRefused(exchange) ? .security : kind(of: code)
         guard kind != .responseTooLarge else {
             return TransportError(kind, "a header line or the header block is larger than libcurl's limit")
         }
@@ -218,6 +231,15 @@ final class CurlHandle {
         return TransportError(finalKind, isMalformed ? "the response is malformed" : reason(code, of: exchange))
     }
 
+    private func kind(of code: CurlCode) -> TransportError.Kind {
+        // A name is looked up on a thread.
+        if code == .couldntResolveHost, hasNoThread { return .cannotConnect }
+        let hasOtherRoute = connection.pointee.hasRouteToOneOfSeveral
+        return code.errorKind(osErrno: easy.number(.osErrno), hasOtherRoute: hasOtherRoute)
+    }
+
+    private var hasNoThread: Bool { String(cString: errorText).contains("thread failed to start") }
+
     /// Whether the server's certificate was refused over TCP after an attempt over HTTP/3: libcurl 8.23 returns the code of
     /// the first attempt, with the message of the second.
     private func isServerRefused(_ exchange: CurlExchange) -> Bool {
@@ -226,11 +248,9 @@ final class CurlHandle {
     }
 
     private func reason(_ code: CurlCode, of exchange: CurlExchange) -> String {
-        guard code != .couldntResolveHost else { return TransportError.noAddress(of: exchange.request) }
+        guard code != .couldntResolveHost || hasNoThread else { return TransportError.noAddress(of: exchange.request) }
         let text = String(cString: errorText)
-        // libcurl quotes the URL of a proxy server, which may have a password, and cuts the text, maybe before the @.
-        let mayHavePassword = text.contains("@") || text.contains("://") || text.utf8.count >= 250
-        return text.isEmpty || mayHavePassword ? CurlLibrary.errorText(for: code.rawValue) : text
+        return text.isEmpty || text.mayHavePassword ? CurlLibrary.errorText(for: code.rawValue) : text
     }
 }
 

@@ -1,6 +1,37 @@
 #if os(Linux)
 import Foundation
 
+/// A thread with a name.
+///
+/// `Thread` does not say that the process may have no other one.
+final class CurlThread: Sendable {
+    private let name: String
+    private let body: @Sendable () -> Void
+
+    private init(_ name: String, _ body: @escaping @Sendable () -> Void) {
+        (self.name, self.body) = (name, body)
+    }
+
+    /// Returns whether it has begun.
+    static func start(named name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
+        let start = Unmanaged.passRetained(CurlThread(name, body))
+        var id: pthread_t = 0
+        let run: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { start in
+            guard let start else { return nil }
+            let thread = Unmanaged<CurlThread>.fromOpaque(start).takeRetainedValue()
+            Thread.current.name = thread.name
+            thread.body()
+            return nil
+        }
+        guard pthread_create(&id, nil, run, start.toOpaque()) == 0 else {
+            start.release()
+            return false
+        }
+        pthread_detach(id)
+        return true
+    }
+}
+
 /// The thread that runs all transfers of one transport.
 // Other threads use only `inbox` and the wake-up of `multi`; everything else is used only on the loop's thread.
 final class CurlLoop: @unchecked Sendable {
@@ -34,7 +65,7 @@ final class CurlLoop: @unchecked Sendable {
     private var cutSockets = 0
     private var awaitsSent = false
 
-    /// `nil` when libcurl has no memory or no descriptor for it.
+    /// `nil` when there is no memory, no descriptor or no thread for it.
     init?(_ settings: CurlSettings) {
         guard let multi = CurlMulti(), let sockets = CurlSockets() else { return nil }
         (self.multi, self.sockets, self.settings) = (multi, sockets, settings)
@@ -42,7 +73,7 @@ final class CurlLoop: @unchecked Sendable {
         multi.set(.maxConnects, to: settings.configuration.connections)
         // A thread for each lookup, as before 8.20: a lookup that hangs keeps its thread, even after a cancel.
         multi.set(.resolveThreadsMax, to: Int(Int32.max))
-        Thread { self.run() }.start()
+        guard CurlThread.start(named: "errand.curl", { self.run() }) else { return nil }
     }
 
     // MARK: Any thread
@@ -77,7 +108,6 @@ final class CurlLoop: @unchecked Sendable {
     // MARK: The loop's thread
 
     private func run() {
-        Thread.current.name = "errand.curl"
         CurlLibrary.blockSIGPIPE()
         turn.activity.beginThread()
         while runTurn() {}
@@ -145,7 +175,7 @@ final class CurlLoop: @unchecked Sendable {
             exchange.stage = .running(handle)
             exchange.index = running.count
             running.append(exchange)
-            turn.setAlarm(handle.connectionWaitEnd)
+            turn.setAlarm(handle.nextCheck)
             add(exchange, on: handle)
         } catch {
             exchange.fail(error)
@@ -172,7 +202,9 @@ final class CurlLoop: @unchecked Sendable {
         exchange.willResume()
         let code = handle.easy.resume()
         // libcurl returns a failure that occurs while it passes the postponed bytes, but does not end the transfer.
-        if code != .ok { end(exchange) { $0.fail(handle.error(code, of: $0)) } }
+        // Without a connection there is nothing to continue: it has ended, or libcurl waits for another one.
+        guard code != .ok, code != .badFunctionArgument else { return }
+        end(exchange) { $0.fail(handle.error(code, of: $0)) }
     }
 
     private func collectFinished(inCutTurn isCut: Bool = false) {
@@ -183,7 +215,11 @@ final class CurlLoop: @unchecked Sendable {
                 abandoned.removeAll { $0 === handle }
                 continue
             }
-            code == .ok ? exchange.succeed() : exchange.fail(error(code, of: exchange, on: handle, inCutTurn: isCut))
+            if code == .ok || exchange.isAnswered(before: code) {
+                exchange.succeed()
+            } else {
+                exchange.fail(error(code, of: exchange, on: handle, inCutTurn: isCut))
+            }
             remove(exchange, from: handle)
         }
     }
@@ -206,12 +242,15 @@ final class CurlLoop: @unchecked Sendable {
         let now = turn.start
         guard now >= turn.alarm else { return }
         for exchange in running.filter({ now >= $0.deadlines.next }) { end(exchange) { $0.expire(at: now) } }
+        for exchange in running.filter({ $0.handle?.isConnectOverdue(at: now) == true }) {
+            end(exchange) { $0.fail(TransportError(.timeout, "the connection was not ready in time")) }
+        }
         for exchange in running { endConnectionWait(of: exchange, at: now) }
         for exchange in running where now >= exchange.nextResumption { continueTransfer(of: exchange) }
         turn.clearAlarm()
         for exchange in running {
             let next = min(exchange.deadlines.next, exchange.nextResumption)
-            turn.setAlarm(min(next, exchange.handle?.connectionWaitEnd ?? .max))
+            turn.setAlarm(min(next, exchange.handle?.nextCheck ?? .max))
         }
     }
 

@@ -139,6 +139,11 @@ struct CurlConnecting {
     private var calls: Int64 = 0
     /// About as many as were read of a proxy server's response to `CONNECT`.
     private(set) var tunnelBytes: Int64 = 0
+    /// The addresses for which a socket was opened, and those of them to which the system has a route.
+    private var addresses: Int32 = 0
+    private var routes: Int32 = 0
+
+    var hasRouteToOneOfSeveral: Bool { addresses > 1 && routes > 0 }
 
     init(_ sockets: CurlSockets?) {
         self.sockets = sockets?.pointer

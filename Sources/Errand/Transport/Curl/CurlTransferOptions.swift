@@ -32,7 +32,8 @@ extension CurlEasy {
         set(.httpContentDecoding, to: 0)
         set(.quickExit, to: 1)
         // libcurl uses its default of 300 seconds for 0.
-        let connectTimeout = configuration.connectTimeout.clampedNanoseconds / 1_000_000
+        let connectTimeout =
+            settings.limitsConnects ? .max : configuration.connectTimeout.clampedNanoseconds / 1_000_000
         try setRequired(.connectTimeoutMS, to: Int(min(max(1, connectTimeout), Int64(Int32.max))))
         try apply(configuration.proxy)
         if let path = configuration.unixSocketPath { try setRequired(.unixSocketPath, to: path) }

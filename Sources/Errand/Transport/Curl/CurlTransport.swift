@@ -85,6 +85,8 @@ struct CurlSettings: Sendable {
     var configuration: TransportConfiguration
     let caBundle: CurlCABundle
     let pinnedKeys: PinnedKeys
+    /// Whether the loop ends what takes too long to connect: before 7.87, libcurl would wait for the name lookup to end.
+    var limitsConnects = CurlLibrary.versionNumber < 0x07_5700
 
     init() {
         configuration = TransportConfiguration()

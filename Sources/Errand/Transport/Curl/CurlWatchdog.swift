@@ -17,23 +17,27 @@ final class CurlWatchdog: Sendable {
     private static let interval: UInt32 = 100_000
 
     private let loops = Lock<[CurlWatch]>([])
+    private let hasThread = Lock(false)
     private let wakeUp = DispatchSemaphore(value: 0)
 
-    private init() {
-        Thread { self.run() }.start()
-    }
+    private init() {}
 
-    /// Until the loop has had no turn for a second.
-    func watch(_ activity: CurlActivity) {
+    /// Until the loop has had no turn for a second; returns `false` while the process has no thread for it.
+    func watch(_ activity: CurlActivity) -> Bool {
+        let isRunning = hasThread.withLock { hasThread in
+            hasThread = hasThread || CurlThread.start(named: "errand.watchdog") { self.run() }
+            return hasThread
+        }
+        guard isRunning else { return false }
         let isFirst = loops.withLock { loops in
             loops.append(CurlWatch(activity))
             return loops.count == 1
         }
         if isFirst { wakeUp.signal() }
+        return true
     }
 
-    private func run() -> Never {
-        Thread.current.name = "errand.watchdog"
+    private func run() {
         while true {
             wakeUp.wait()
             // Not a wait for a semaphore with a limit, which ends at a time of the machine's clock.
@@ -134,7 +138,7 @@ final class CurlActivity: Sendable {
         guard !isWatched.load(ordering: .sequentiallyConsistent),
             !isWatched.exchange(true, ordering: .sequentiallyConsistent)
         else { return }
-        CurlWatchdog.shared.watch(self)
+        if !CurlWatchdog.shared.watch(self) { isWatched.store(false, ordering: .sequentiallyConsistent) }
     }
 
     func receiveCall() {

@@ -54,7 +54,12 @@ struct StoredBody: ~Copyable {
     /// Clones a file, without its flags, of which one prevents that it is removed, and its mode; `false` when it cannot.
     private static func clone(_ file: String, to clone: String) -> Bool {
         guard clonefile(file, clone, 0) == 0 else { return false }
-        if chflags(clone, 0) == 0, chmod(clone, 0o600) == 0 { return true }
+        // Without its flag, a file that the volume stores compressed has no bytes.
+        if chflags(clone, 0) == 0, chmod(clone, 0o600) == 0,
+            let size = stat(ofTarget: file)?.st_size, stat(ofTarget: clone)?.st_size == size
+        {
+            return true
+        }
         unlink(clone)
         return false
     }

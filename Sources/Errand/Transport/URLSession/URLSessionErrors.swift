@@ -13,7 +13,9 @@ extension TransportError {
     ///   - request: The request of the task.
     ///   - refusal: Why the certificate of the server was refused; `nil` when it was not.
     init(urlSessionError error: NSError, of request: HTTPRequest, refusal: TransportError?) {
-        let text = error.localizedDescription
+        // libcurl quotes the URL of a proxy server.
+        let mayHavePassword = Self.isFromLibcurl && error.localizedDescription.mayHavePassword
+        let text = mayHavePassword ? "the exchange failed with code \(error.code)" : error.localizedDescription
         let safe = NSError(domain: error.domain, code: error.code, userInfo: [NSLocalizedDescriptionKey: text])
         if let refusal, error.isURLSessionCancellation {
             self.init(refusal.kind, refusal.reason, underlying: safe)
@@ -29,6 +31,10 @@ extension TransportError {
     static func kind(ofURLSessionError error: NSError, readsText: Bool) -> Kind {
         let isCFNetwork = error.domain == "kCFErrorDomainCFNetwork"
         let isKnown = isCFNetwork || error.domain == NSURLErrorDomain
+        // The server has closed the connection during the handshake.
+        if isKnown, error.code == NSURLErrorSecureConnectionFailed, error.streamCode.map(closedCodes.contains) == true {
+            return .cannotConnect
+        }
         if isKnown, let kind = kinds[error.code] { return kind }
         guard !readsText else { return kind(ofText: error.localizedDescription) }
         if isKnown, let kind = appleKinds[error.code] { return kind }
@@ -40,6 +46,9 @@ extension TransportError {
     #else
     private static let isFromLibcurl = false
     #endif
+
+    /// `errSSLClosedGraceful`, `errSSLClosedAbort` and `errSSLClosedNoNotify`.
+    private static let closedCodes: Set<Int> = [-9805, -9806, -9816]
 
     /// The codes of which Linux uses some for other failures.
     private static let appleKinds: [Int: Kind] = [
@@ -115,4 +124,10 @@ extension TransportError {
 
 extension NSError {
     fileprivate var isURLSessionCancellation: Bool { domain == NSURLErrorDomain && code == NSURLErrorCancelled }
+
+    /// That of CFNetwork, which is more specific.
+    fileprivate var streamCode: Int? {
+        let errors = [self, userInfo[NSUnderlyingErrorKey] as? NSError]
+        return errors.lazy.compactMap { ($0?.userInfo["_kCFStreamErrorCodeKey"] as? NSNumber)?.intValue }.first
+    }
 }

@@ -38,6 +38,34 @@ struct CurlDeadlineTests {
         transport = try CurlTransport()
     }
 
+    /// As with versions of libcurl that wait for the name lookup when a connection takes too long.
+    @Test(.fault(89), .timeLimit(.minutes(1)))
+    func `The loop ends a connection that takes too long where libcurl must not`() async throws {
+        var settings = CurlSettings()
+        settings.limitsConnects = true
+        settings.configuration.connectTimeout = .milliseconds(100)
+        let loop = try #require(CurlLoop(settings))
+        defer { loop.stop() }
+        let server = try FixtureServer.start { _ in .text("ok") }
+        func ending(of url: URL) async throws -> TransportError.Kind? {
+            let exchange = try CurlExchange(HTTPRequest(.get, url), pins: [], progress: nil)
+            await withUnsafeContinuation { continuation in
+                exchange.continuation = continuation
+                loop.submit(exchange)
+            }
+            do throws(TransportError) {
+                _ = try exchange.response()
+                return nil
+            } catch {
+                return error.kind
+            }
+        }
+        // Its server waits for a request, and not for a handshake.
+        let silent = try FixtureServer.start { _, _ in .onAccept(Response.hang) }
+        #expect(try await ending(of: URL("https://127.0.0.1:\(silent.port)/")) == .timeout)
+        #expect(try await ending(of: server.url("/")) == nil)
+    }
+
     private func start(_ slowness: Slowness) throws -> FixtureServer {
         var options = ServerOptions()
         if slowness == .neverReads { options.bodyHandling = { _ in .pause(after: 1_000, until: Gate()) } }

@@ -35,6 +35,18 @@ struct CurlEarlyResponseTests {
         #expect(try isWhole("HTTP/2 204", ""))
     }
 
+    @Test(arguments: [(200, false), (204, false), (303, true), (401, true)])
+    func `Only a refusal limits the time for the rest of the body`(_ status: Int, _ isLimited: Bool) throws {
+        let body = HTTPBody.stream { AsyncStream<Data> { nil } }
+        var request = HTTPRequest(.post, URL("https://a.test/"), body: body)
+        request.timeout = .seconds(60)
+        let exchange = try CurlExchange(request, pins: [], progress: nil)
+        for line in ["HTTP/2 \(status)", "content-length: 0", ""] {
+            #expect(Array("\(line)\r\n".utf8).withUnsafeBytes { exchange.receive(headerLine: $0) })
+        }
+        #expect((exchange.deadlines.next < MonotonicClock.now + 30_000_000_000) == isLimited)
+    }
+
     /// A body with its first bytes, and then none; `asked` opens when they are sent.
     private func body(_ asked: Gate) -> HTTPBody {
         .stream {

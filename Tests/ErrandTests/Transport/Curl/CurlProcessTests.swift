@@ -26,6 +26,28 @@ struct CurlProcessTests {
         #expect(SystemTransport().platform is CurlTransport)
     }
 
+    @Test(.fault(40)) func `Without memory for a thread no transport starts, and a later request tries again`() async {
+        await #expect(processExitsWith: .success) {
+            let server = try FixtureServer.start { _ in .text("ok") }
+            // So that libcurl and what it needs are loaded; it keeps its thread, whose stack another one would get.
+            let transport = try CurlTransport()
+            #expect(try await transport.send(HTTPRequest(.get, server.url("/"))).status == 200)
+            let kind = __rlimit_resource_t(RLIMIT_AS.rawValue)
+            var former = rlimit()
+            try #require(getrlimit(kind, &former) == 0)
+            var limit = former
+            // A thread needs 8 MB for its stack.
+            limit.rlim_cur = rlim_t(ProcessMemory.virtual + 4_000_000)
+            try #require(setrlimit(kind, &limit) == 0)
+            let isStarted = CurlLoop(CurlSettings()) != nil
+            try #require(setrlimit(kind, &former) == 0)
+            #expect(!isStarted)
+            let loop = try #require(CurlLoop(CurlSettings()))
+            loop.stop()
+            withExtendedLifetime(transport) {}
+        }
+    }
+
     @Test(.fault(77)) func `A process may end while requests are in flight`() async {
         await #expect(processExitsWith: .exitCode(7)) {
             let server = try FixtureServer.start { _ in .hang }

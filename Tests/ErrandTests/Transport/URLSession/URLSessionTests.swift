@@ -70,6 +70,31 @@ struct URLSessionErrorsTests {
         #expect((error.underlying as NSError?)?.userInfo.keys.sorted() == [NSLocalizedDescriptionKey])
     }
 
+    @Test func `libcurl's message about a proxy server, which may have its password, is not shown`() {
+        let error = Self.error(NSURLErrorUnknown, "Unsupported proxy scheme for 'htp://user:s3cret@127.0.0.1:9'")
+        #if canImport(FoundationNetworking)
+        #expect(!"\(error) \(error.reason) \(error.underlying as Any)".contains("s3cret"))
+        #endif
+        #expect(error.kind == .connectionLost)
+    }
+
+    @Test(arguments: [(-9816, TransportError.Kind.cannotConnect), (-9806, .cannotConnect), (-9813, .security)])
+    func `A connection that is closed during the handshake is no refusal of the certificate`(
+        _ code: Int,
+        _ kind: TransportError.Kind
+    ) {
+        for isUnderlying in [false, true] {
+            let info: [String: Any] = ["_kCFStreamErrorCodeKey": code]
+            let cause = NSError(domain: "kCFErrorDomainCFNetwork", code: -1200, userInfo: info)
+            let error = NSError(
+                domain: NSURLErrorDomain,
+                code: NSURLErrorSecureConnectionFailed,
+                userInfo: isUnderlying ? [NSUnderlyingErrorKey: cause] : info
+            )
+            #expect(TransportError.kind(ofURLSessionError: error, readsText: false) == kind)
+        }
+    }
+
     @Test
     func `A cancellation by the session is the refusal of the server, or else a lost connection`() {
         let refusal = TransportError(.security, "another key")
