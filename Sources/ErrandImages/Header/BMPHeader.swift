@@ -8,6 +8,7 @@ extension HeaderReader {
         guard [12, 16, 40, 52, 56, 64, 108, 124].contains(size) else { throw .invalid("a header of \(size) bytes") }
         if size == 12 { return try header(.bmp, try uint16(), try uint16()) }
         // The height is negative if the rows are stored from top to bottom.
-        return try header(.bmp, try integer(Int32.self), abs(try integer(Int32.self)))
+        let (width, height) = (try integer(Int32.self), try integer(Int32.self))
+        return try header(.bmp, width, Int(clamping: height.magnitude))
     }
 }

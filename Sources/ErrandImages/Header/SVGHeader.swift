@@ -35,7 +35,7 @@ extension HeaderReader {
     }
 
     private static func whole(_ size: Double) throws(HeaderFailure) -> Int {
-        guard size > 0, size < 0x1p31 else { throw .invalid("its width or height is not positive, or too large") }
+        guard size > 0, size <= 0x1p31 - 1 else { throw .invalid("its width or height is not positive, or too large") }
         // 2.54 cm are 96 pixels, although their binary fractions may be a little more.
         return max(1, Int((size - 1e-6).rounded(.up)))
     }

@@ -101,7 +101,9 @@ struct ExchangeLog {
     // MARK: Exchanges
 
     private mutating func makeRequest(_ request: RecordedRequest, _ event: APIEvent) {
-        if let entry = event.exchange.flatMap({ entries[$0] }), entry.exchange.state != .redirected {
+        if let entry = event.exchange.flatMap({ entries[$0] }),
+            entry.exchange.state != .redirected || !entry.exchange.loads.contains(event.id)
+        {
             return update(event) { _ in }
         }
         append(event) { $0.add(request) }

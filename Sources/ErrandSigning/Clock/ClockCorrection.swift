@@ -76,8 +76,12 @@ struct ClockCorrector: Sendable {
     private func adapt(_ response: inout APIResponse, context: AdapterContext) async throws {
         // Another origin may have another time.
         guard response.url.hasSameOrigin(as: context.environment.baseURL), correction.isStale(response) else { return }
-        guard let text = response.headers["Date"], let date = CookieDate.parse(text.utf8) else { return }
-        let verdict = clock.correct(to: date, limit: correction.limit, context)
+        // That of a stored response was the time long ago.
+        guard response.source == .network, let text = response.headers["Date"], let date = CookieDate.parse(text.utf8)
+        else { return }
+        // A cache on the way may have stored it (RFC 9111 section 4.2.3).
+        let age = response.headers["Age"].flatMap { UInt32($0) } ?? 0
+        let verdict = clock.correct(to: date.addingTimeInterval(TimeInterval(age)), limit: correction.limit, context)
         // Otherwise the response says more than that it cannot be sent again.
         if verdict == .corrected, context.maySendAgain { throw AdapterRetry.again() }
     }

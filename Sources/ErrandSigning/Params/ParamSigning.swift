@@ -169,9 +169,11 @@ extension APIService {
         adapters.params.removeAll { $0.owner is ParamSigner }
         adapters.request.removeAll { $0.owner is ParamSigner }
         adapters.params.append(signer.paramAdapter)
-        // What is sealed has the query as it is sent.
-        let index = adapters.request.firstIndex { $0.owner is SealingAdapter } ?? adapters.request.endIndex
-        adapters.request.insert(signer.requestAdapter, at: index)
+        // What is sealed, or signed as a whole, has the query as it is sent.
+        let whole = adapters.request.firstIndex {
+            $0.owner is SealingAdapter || $0.owner is AWSQueryAdapter || $0.owner is any SigningAdapter
+        }
+        adapters.request.insert(signer.requestAdapter, at: whole ?? adapters.request.endIndex)
         correctClock(signing.serverClock, of: ParamSigning.self, by: signing.clockCorrection)
     }
 }

@@ -63,6 +63,14 @@ struct RecordingTests {
         #expect(entries.map(\._error) == [nil])
     }
 
+    @Test("A shared exchange has one entry although a load reports it after its redirect")
+    func sharedRedirect() throws {
+        let number = session.begin(request, load: 1)
+        session.send(.redirected(HTTPResponse(status: 302)), load: 1, exchange: number, at: 1)
+        session.send(.requestMade(request), load: 2, exchange: number, at: 2)
+        #expect(try entries().map(\._loads) == [[1, 2]])
+    }
+
     @Test("The error of a shared exchange replaces that of a load that has ended before it")
     func sharedFailure() throws {
         let number = session.begin(request, load: 1)

@@ -79,6 +79,22 @@ struct ClockCorrectionTests {
         #expect(Set(scene.transport.requests.map { $0.pairs()["nonce"] }).count == 3)
     }
 
+    @Test func `The date of a response that a cache on the way has stored is as old as that says`() async throws {
+        let (server, old) = (Server(ahead: 500), Server(ahead: 200))
+        let scene = scene(server, .onCodes([40103])) { request in
+            var response = server.response(to: request)
+            // The same refusal, of 300 seconds ago.
+            if response.headers["Date"] != nil {
+                response.headers = old.refusal.headers
+                response.headers["Age"] = "300"
+            }
+            return response
+        }
+        old.use(scene.clock)
+        #expect(await load(scene)?.type == nil)
+        #expect(timestamps(scene) == ["1700000000", "1700000500"])
+    }
+
     @Test func `A server that refuses the corrected timestamp too fails the load with its own code`() async throws {
         let server = Server(ahead: 500)
         let scene = scene(server, .onCodes([40103])) { _ in server.refusal }

@@ -243,6 +243,19 @@ private func stamp(_ name: String) -> Adapter<HTTPRequest> {
 struct SealedSignatureTests {
     private let scene = SealingScene()
 
+    @Test(arguments: [false, true])
+    func `In whichever order they are set up, parameters are signed before what is sealed and signed`(_ isSealed: Bool)
+        throws
+    {
+        var service = APIService(baseURL: try #require(URL(string: "http://shop.test/")))
+        service.sign(with: signature())
+        if isSealed { service.seal(with: SealingScene().sealing) }
+        service.sign(with: ParamSigning(secret: "s", algorithm: .sha256, into: .parameter("sign")))
+        let owners = service.adapters.request.map { $0.owner }
+        #expect(owners.first.map { $0 is ParamSigner } == true)
+        #expect(owners.count == (isSealed ? 4 : 3))
+    }
+
     private func signature(_ form: AWSSignature.Form = .header) -> AWSSignature {
         var signature = AWSSignature(region: "eu-central-1", service: "execute-api") { AWSSignatureTests.credentials }
         signature.form = form
