@@ -116,6 +116,21 @@ struct RepositoryTests {
         }
     }
 
+    /// A filter of several names does not fail for one that matches nothing.
+    @Test func `Every suite that CI names exists`() throws {
+        let lines = try TypeChecker.text(of: ".ci/run").split(separator: "\n").filter { $0.hasPrefix("suites") }
+        let names = Set(lines.flatMap { $0.matches(of: /\w+Tests/).map { String($0.0) } })
+        #expect(names.count > 60)
+        let folder = TypeChecker.root.appending(path: "Tests")
+        let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
+        var missing = names
+        for case let file as URL in files where file.pathExtension == "swift" {
+            let text = try String(contentsOf: file, encoding: .utf8)
+            missing = missing.filter { !text.contains("struct \($0)") && !text.contains("class \($0)") }
+        }
+        #expect(missing == [])
+    }
+
     // MARK: The checks
 
     @Test func `Links, paths, headings and suites are found`() {

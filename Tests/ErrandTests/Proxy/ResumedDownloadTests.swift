@@ -522,6 +522,23 @@ struct ResumedDownloadTests {
         #expect(Set(files.ranges) == [nil, "bytes=1000-"])
     }
 
+    @Test(.fault(114), .enabled(if: CookieProbe.isRoot, "only root can give files away"), arguments: [0, 1])
+    func `What another user has planted is not continued, nor written to`(_ planted: Int) async throws {
+        files.cutNext(after: 100_000)
+        #expect(await outcome(try request()) == .transport)
+        let part = folder.url.appending(path: Self.names[planted])
+        try #require(chown(part.path, 65_534, 65_534) == 0)
+        let descriptor = open(part.path, O_RDONLY | O_CLOEXEC)
+        defer { close(descriptor) }
+        #expect(await outcome(try request()) == nil)
+        #expect(files.ranges == [nil, nil])
+        try expectComplete()
+        var (own, former) = (stat(), stat())
+        try #require(stat(target.path, &own) == 0 && fstat(descriptor, &former) == 0)
+        #expect(own.st_uid == geteuid())
+        if planted == 0 { #expect(own.st_ino != former.st_ino && former.st_size == 100_000) }
+    }
+
     @Test(.fault(114), arguments: ["replaced", "removed", "folder", "link"])
     func `What others do with the target and its folder meanwhile changes neither the part nor another file`(
         _ change: String
