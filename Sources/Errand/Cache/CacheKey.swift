@@ -45,11 +45,9 @@ struct CacheSelection: Sendable, Equatable {
 
     /// `nil` for a response that varies by anything.
     init?(_ request: HTTPRequest, by headers: HTTPHeaders) {
-        let elements = headers.listElements(of: "Vary").map {
-            String(decoding: $0.map(\.asciiLowercased), as: UTF8.self)
-        }
+        let elements = headers.varyNames
         guard !elements.contains("*") else { return nil }
-        lines = Set(elements).sorted().map { Line(name: $0, value: request.headers.normalized($0)) }
+        lines = elements.sorted().map { Line(name: $0, value: request.headers.normalized($0)) }
     }
 
     /// `language` is that of the response: it is the one to a request that prefers it to all others.
@@ -63,6 +61,11 @@ struct CacheSelection: Sendable, Equatable {
 }
 
 extension HTTPHeaders {
+    /// In small letters.
+    var varyNames: Set<String> {
+        Set(listElements(of: "Vary").map { String(decoding: $0.map(\.asciiLowercased), as: UTF8.self) })
+    }
+
     /// Those whose values have no secret.
     private static let plainNames: Set = ["accept", "accept-charset", "accept-encoding", "accept-language", "origin"]
 

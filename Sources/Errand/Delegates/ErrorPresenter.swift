@@ -35,7 +35,9 @@ extension BaseAPIRequest {
     func present(_ error: APIError, to receiver: EndingReceiver) {
         switch receiver {
         case .delegate, .closure: present(error)
-        case .groups(let groups): groups.first(where: \.willPresentErrors)?.recordFailure(error, of: self)
+        case .groups(let groups):
+            let failure = APIGroup.Failure(error, of: self)
+            for group in groups { group.record(failure) }
         case .caller: break
         }
     }

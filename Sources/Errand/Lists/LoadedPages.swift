@@ -81,6 +81,8 @@ struct LoadedPages<Item> {
     mutating func prepend(_ newItems: [Item], info: PageInfo, rules: ListRules<Item>) -> Bool {
         // Some servers send it with the first page alone.
         totalCount = info.totalItems ?? totalCount
+        // Before its items are compared with those below.
+        if let next = nextElsewhere(info, strategy: rules.strategy) { cutPages(info, next: next) }
         let gap = pages.first?.start.items(after: info.position) ?? info.itemCount
         let count = items.count
         if info.itemCount > 0, info.itemCount < gap, info.position != firstPosition {
@@ -94,30 +96,28 @@ struct LoadedPages<Item> {
         let received = min(info.itemCount, gap)
         let info = completed(info, itemsBefore: itemsBefore.map { max(0, $0 - received) })
         pages.insert(span(of: info, from: PageStart(info.position), receivedCount: received, rules), at: 0)
-        if let next = nextElsewhere(info, strategy: rules.strategy) { cutBelow(info, next: next) }
         setPrevious(before: info, strategy: rules.strategy)
         updateExpectation(rules.strategy)
         return true
     }
 
-    /// Returns what the first page leads to instead of the one below it; `nil` if it still leads there.
+    /// Returns what the page before the first one leads to instead of that; `nil` if it still leads there.
     ///
     /// What the server has added between both would be missing.
     private func nextElsewhere(_ info: PageInfo, strategy: any PageStrategy) -> PagePosition?? {
-        guard pages.count > 1, visited.isNext(pages[1].position) else { return nil }
+        guard let first = pages.first, visited.isNext(first.position) else { return nil }
         // Calculated positions are those of any page.
-        guard strategy.start(pages[1].start, movedBy: 1, pageSize: largestPage) == nil else { return nil }
-        guard let next = try? Optional(strategy.position(after: info)), next != pages[1].position else { return nil }
+        guard strategy.start(first.start, movedBy: 1, pageSize: largestPage) == nil else { return nil }
+        guard let next = try? Optional(strategy.position(after: info)), next != first.position else { return nil }
         return next
     }
 
-    private mutating func cutBelow(_ info: PageInfo, next: PagePosition?) {
-        let cut = Array(pages.dropFirst())
-        pages.removeLast(cut.count)
-        store.removeLast(cut.rowCount)
-        cutRows = cut.rowCount
-        for page in cut { visited.remove(page.position) }
-        repeatDetector.removeLast(cut.count)
+    private mutating func cutPages(_ info: PageInfo, next: PagePosition?) {
+        cutRows = items.count
+        store.removeLast(cutRows)
+        for page in pages { visited.remove(page.position) }
+        repeatDetector.removeLast(pages.count)
+        pages = []
         (nextStart, blockedReason) = (next.map { PageStart($0) }, nil)
         detectRepeats(info, isKnown: nil)
         (lastInfo, changeSinceLastInfo) = (info, 0)
@@ -199,8 +199,7 @@ extension LoadedPages {
         var info = info
         info.itemsBefore = itemsBefore
         info.largestPage = largestPage
-        // Of the last page that had it.
-        info.totalItems = info.totalItems ?? totalCount
+        info.lastTotal = totalCount
         return info
     }
 

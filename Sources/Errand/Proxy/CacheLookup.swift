@@ -90,12 +90,16 @@ struct CacheLookup {
         !isRule && folder?.isInvalidated(key, after: invalidationCount) == true
     }
 
-    /// Stores what a 304 has confirmed, or removes it: where it is stored depends on the lines it varies by.
+    /// Stores what a 304 has confirmed, or removes it: where it is stored depends on the lines that it varies by.
     func update(_ entry: CacheEntry, to updated: StoredResponse) {
         guard let folder, !isInvalidated(entry.key) else { return }
+        let former = entry.stored.headers
         guard isRule || CacheControl(updated.headers).mayBeStored,
-            updated.headers.values("Vary") == entry.stored.headers.values("Vary")
+            former.varyNames.isSuperset(of: updated.headers.varyNames)
         else { return folder.remove(entry) }
+        var updated = updated
+        updated.headers.remove("Vary")
+        for line in former.values("Vary") { updated.headers.append(HTTPField("Vary", line)) }
         use.cache.update(entry, to: updated, in: folder)
         // Meanwhile.
         if isInvalidated(entry.key) { folder.remove(entry) }

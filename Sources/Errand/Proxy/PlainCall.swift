@@ -68,7 +68,7 @@ struct PlainCall: Sendable {
         guard call.renewsLogin else { return run(call, ended) }
         // Before it has a place in the queue: the main actor may be busy, for longer than the call may take.
         if let deadline = call.deadline { proxy.startTimer(of: id, for: deadline) }
-        _ = LoadScope().task {
+        _ = LoadScope().task(priority: Task.currentPriority) {
             await call.service.login.readRenewalDate(for: call.service)
             proxy.loads.removeTimer(of: id)
             run(call, ended)

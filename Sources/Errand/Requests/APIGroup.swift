@@ -28,7 +28,7 @@ public import Observation
     @ObservationIgnored private var steps: [Step] = []
     private var task: Task<Void, Never>?
     // The error to present.
-    @ObservationIgnored private var failure: (error: APIError, request: BaseAPIRequest)?
+    @ObservationIgnored private var failure: (error: APIError, failure: Failure)?
     @ObservationIgnored private var presentsErrors = false
 
     init(delegate: (any APIGroupDelegate)?) { self.delegate = delegate }
@@ -82,13 +82,27 @@ public import Observation
     /// Whether it presents an error of its requests that is still to come.
     var willPresentErrors: Bool { presentsErrors && result == nil && task?.isCancelled == false }
 
+    /// A failure that one of the groups presents that share its request: the first of them to end with a failure.
+    @MainActor final class Failure {
+        let error: APIError
+        let request: BaseAPIRequest
+        private var isPresented = false
+
+        init(_ error: APIError, of request: BaseAPIRequest) { (self.error, self.request) = (error, request) }
+
+        func present(as error: APIError) {
+            guard !exchange(&isPresented, with: true) else { return }
+            request.present(error)
+        }
+    }
+
     /// Keeps the first failure of a request that presents errors.
-    func recordFailure(_ error: APIError, of request: BaseAPIRequest) {
-        if failure == nil { failure = (error, request) }
+    func record(_ failure: Failure) {
+        if self.failure == nil, willPresentErrors { self.failure = (failure.error, failure) }
     }
 
     func replaceFailure(by error: APIError?) {
-        failure = error.flatMap { error in failure.map { (error, $0.request) } }
+        failure = error.flatMap { error in failure.map { (error, $0.failure) } }
     }
 
     private func begin() {
@@ -115,7 +129,7 @@ public import Observation
         case .success: delegate?.groupDidSucceed(self)
         case .cancelled: delegate?.groupDidCancel(self)
         case .failure(let error):
-            if presentsErrors, let failure { failure.request.present(failure.error) }
+            if presentsErrors, let failure { failure.failure.present(as: failure.error) }
             delegate?.group(self, didFailWith: error)
         }
     }

@@ -24,8 +24,9 @@ public struct APIRequestOptions: Sendable {
     ///
     /// For example, set `{ UUID().uuidString }`.
     ///
-    /// Called once for each load, on the main actor. Every attempt of a load sends the same key as `Idempotency-Key`. The key
-    /// allows the retry policy to send a `POST` or `PATCH` again.
+    /// Called once for each load, on the main actor, and again when a page of a list is requested again because of an edit. Every
+    /// attempt of a load sends the same key as `Idempotency-Key`. The key allows the retry policy to send a `POST` or `PATCH`
+    /// again.
     ///
     /// ``BaseAPIRequest/loadAgain()`` sends the key of the newest load again if the server may have executed that load: after a
     /// `timeout`, a lost connection, a 5xx, a cancellation, a 408, 409, 425 or 429, and after `loginExpired`, because an earlier

@@ -247,11 +247,12 @@ extension APIManager {
             fallback = call
         }
         guard addition != nil else { return call }
-        callForPage = { addition in
+        callForPage = { [id, weak manager] addition in
             var draft = base
             draft.add(addition)
             // What is sent again because of an edit is to have another response.
             draft.idempotencyKey = options.idempotencyKey?()
+            if let key = draft.idempotencyKey { manager?.history.keep(of: id) { $0.idempotencyKey = key } }
             return call.sending(draft)
         }
         return call
@@ -366,8 +367,6 @@ extension APIManager {
         }
         trace?.end(outcome.ending, response: response)
         end(with: outcome, response: response, isFormer: isFormer, isRemoved: isRemoved)
-        // What was sent before the receiver has stored the login, and is refused, is sent again.
-        if isSignIn { load.login?.didStoreLogin() }
     }
 
     /// Requests the page of a list again if edits have made its response out of date; the load has not ended then.

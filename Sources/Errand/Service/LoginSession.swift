@@ -104,7 +104,6 @@ final class LoginSession: Sendable {
     }
 
     func didSignIn() { state.withLock { $0.didSignIn() } }
-    func didStoreLogin() { state.withLock { if !$0.isRunning { $0.nextGeneration() } } }
 
     /// `start` starts the relogin that this load has opened: not before the load waits, because it may end at once.
     private func wait(

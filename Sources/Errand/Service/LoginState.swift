@@ -56,7 +56,7 @@ struct LoginState {
         if generation == self.generation { isProven = true }
     }
 
-    mutating func nextGeneration() {
+    private mutating func nextGeneration() {
         generation += 1
         isProven = false
     }

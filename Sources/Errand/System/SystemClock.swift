@@ -49,11 +49,10 @@ final class SleepQueue: Sendable {
         private var sleeps: [Sleep] = []
         private var tasks: [Int: CheckedContinuation<Bool, Never>] = [:]
         private var lastNumber = 0
-        /// When the next timer ends.
-        private var nextTimer: ContinuousClock.Instant?
+        /// When the timers end that run, the next one last: none is started that ends after another.
+        private var timers: [ContinuousClock.Instant] = []
 
-        var count: Int { tasks.count }
-        var size: Int { sleeps.count }
+        var counts: (tasks: Int, sleeps: Int, timers: Int) { (tasks.count, sleeps.count, timers.count) }
 
         mutating func makeNumber() -> Int {
             lastNumber += 1
@@ -81,7 +80,7 @@ final class SleepQueue: Sendable {
         mutating func removeEnded(at now: ContinuousClock.Instant)
             -> ([CheckedContinuation<Bool, Never>], ContinuousClock.Instant?)
         {
-            if let nextTimer, nextTimer <= now { self.nextTimer = nil }
+            while let next = timers.last, next <= now { timers.removeLast() }
             var ended: [CheckedContinuation<Bool, Never>] = []
             while let first = sleeps.first, first.end <= now || tasks[first.number] == nil {
                 removeFirst()
@@ -91,8 +90,8 @@ final class SleepQueue: Sendable {
         }
 
         private mutating func timerToStart() -> ContinuousClock.Instant? {
-            guard let end = sleeps.first?.end, nextTimer.map({ end < $0 }) != false else { return nil }
-            nextTimer = end
+            guard let end = sleeps.first?.end, timers.last.map({ end < $0 }) != false else { return nil }
+            timers.append(end)
             return end
         }
 
@@ -123,11 +122,13 @@ final class SleepQueue: Sendable {
 
     private let state = Lock(State())
 
-    /// The tasks that sleep, and the sleeps that are kept for them.
-    var counts: (tasks: Int, sleeps: Int) { state.withLock { ($0.count, $0.size) } }
+    /// The tasks that sleep, and the sleeps and timers that there are for them.
+    var counts: (tasks: Int, sleeps: Int, timers: Int) { state.withLock(\.counts) }
 
     /// Returns `false` when the task is cancelled.
     func sleep(until end: ContinuousClock.Instant) async -> Bool {
+        // A sleep of no length would end before the cancel is seen.
+        guard !Task.isCancelled else { return false }
         let number = state.withLock { $0.makeNumber() }
         return await withCancellableContinuation(ifCancelled: false) { task in
             if let timer = state.withLock({ $0.add(Sleep(end: end, number: number), task) }) {

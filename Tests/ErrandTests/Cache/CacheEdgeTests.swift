@@ -146,6 +146,22 @@ struct CacheEdgeTests {
         #expect(scene.violations == [])
     }
 
+    @Test(arguments: ["ACCEPT-encoding, origin", "origin"])
+    func `A 304 that varies by no other line confirms what is stored`(_ vary: String) async throws {
+        let scene = try Scene { request, number in
+            let lines: HeaderLines = ["ETag": "\"a\"", "Cache-Control": "max-age=1"]
+            return request.header("If-None-Match") == nil
+                ? .text("v\(number)", headers: lines + ["Vary": "Origin, Accept-Encoding"])
+                : .status(304, headers: lines + ["Vary": vary])
+        }
+        #expect(await scene.load() == "v1 network")
+        for _ in 0..<3 {
+            scene.clock.advance(by: .seconds(2))
+            #expect(await scene.load() == "v1 validated")
+        }
+        #expect(scene.violations == [])
+    }
+
     @Test func `A retry is not answered by the failure before it`() async throws {
         let scene = try Scene { _, number in
             number == 1 ? .text("busy", status: 503, headers: ["Cache-Control": "max-age=10"]) : Scene.version(number)

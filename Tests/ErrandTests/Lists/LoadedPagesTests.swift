@@ -198,6 +198,26 @@ struct LoadedPagesTests {
         #expect(removedLater == 9..<9)
     }
 
+    @Test func `Of a page that leads elsewhere, no item is lost that was in the pages below`() {
+        let cursors = CursorStrategy()
+        let rules = rules(cursors, itemID: ItemID { $0 }, maxPages: 2)
+        var pages = LoadedPages<Int>()
+        for (items, next) in [([15, 14, 13], "c13"), ([12, 11, 10], "c10"), ([9, 8, 7], "c7")] {
+            let page = Page(items: items, nextCursor: next)
+            pages.append(page.items, info: info(page, at: pages.next ?? cursors.start), rules: rules)
+        }
+        _ = pages.dropFirstPages(rules)
+        // The server has deleted 15, 14 and 13.
+        let page = Page(items: [12, 11, 10], nextCursor: "c10b")
+        let isAdded = pages.prepend(page.items, info: info(page, at: .start), rules: rules)
+        let removed = pages.dropLastPages(rules)
+        #expect(isAdded && pages.insertedRows == 0..<3 && removed == 3..<9)
+        #expect(pages.items == [12, 11, 10])
+        let next = Page(items: [9, 8, 7])
+        pages.append(next.items, info: info(next, at: pages.next ?? .start), rules: rules)
+        #expect(pages.items == [12, 11, 10, 9, 8, 7])
+    }
+
     @Test func `A page before the first one that names itself is the first page`() {
         let cursors = CursorStrategy(cursorKey: "cursor", previous: .previousCursor)
         var pages = LoadedPages<Int>()

@@ -467,6 +467,24 @@ struct GroupErrorTests {
     }
 
     @Test(arguments: [false, true])
+    func `An error that two batches have is presented once, also when one of them is cancelled`(_ cancels: Bool) async {
+        let shared = server.goods("/later/fail/1")
+        shared.customRestartPolicy = .ignoreNew
+        let (first, second) = (APIBatch(), APIBatch())
+        for (index, batch) in [first, second].enumerated() {
+            batch.add(shared)
+            if batch === first { batch.add(server.goods(cancels ? "/hang/2" : "/goods/2")) }
+            batch.start()
+            await suspend(while: shared.waiters.count <= index)
+        }
+        server.later.open()
+        try? await second.run()
+        if cancels { first.cancel() }
+        try? await first.run()
+        #expect(presenter.types == [.http])
+    }
+
+    @Test(arguments: [false, true])
     func `A request that a batch shares with one that presents nothing is presented`(_ isCancelled: Bool) async {
         let request = server.goods("/later/fail/1")
         request.customRestartPolicy = .ignoreNew

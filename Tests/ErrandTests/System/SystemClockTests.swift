@@ -8,7 +8,7 @@ import TestSupport
 struct SystemClockTests {
     private let queue = SleepQueue()
 
-    @Test func `Sleeps end in the order of their ends, not before these`() async {
+    @Test func `Each sleep ends, and not before its end`() async {
         let start = ContinuousClock.now
         let order = (0..<200).map { $0 * 7_919 % 200 }
         let ended = await withTaskGroup(of: (Int, Bool).self) { group in
@@ -46,6 +46,16 @@ struct SystemClockTests {
         await suspend(while: queue.counts.tasks < 1)
         #expect(await queue.sleep(until: .now + .milliseconds(1)))
         #expect(await queue.sleep(until: .now - .seconds(1)))
+        #expect(queue.counts.timers == 1)
+        long.cancel()
+        #expect(await !long.value)
+    }
+
+    @Test func `Short sleeps beside a long one leave no timers`() async {
+        let long = Task { [queue] in await queue.sleep(until: .now + .seconds(3_600)) }
+        await suspend(while: queue.counts.tasks < 1)
+        for number in 0..<500 { #expect(await queue.sleep(until: .now + .microseconds(number))) }
+        #expect(queue.counts.timers == 1)
         long.cancel()
         #expect(await !long.value)
     }

@@ -15,6 +15,8 @@ struct ListEndDetector {
     func isEnd(totalIsExact: Bool) -> Bool {
         guard page.itemCount > 0 else { return true }
         guard missing.map({ $0 > 0 }) != true else { return false }
+        // An older total may only prolong the list: it may have grown since.
+        if missing == nil, let total = page.lastTotal, let receivedItems, total > receivedItems { return false }
         return totalIsExact && missing != nil || page.itemCount < requestedSize && page.itemCount < page.largestPage
     }
 

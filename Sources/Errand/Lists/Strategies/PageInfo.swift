@@ -7,7 +7,7 @@ public struct PageInfo: Sendable {
     /// The number of items that the server sent in the page.
     public let itemCount: Int
     /// The number of items in the whole list, if the page contains it.
-    public internal(set) var totalItems: Int?
+    public let totalItems: Int?
     /// The number of pages in the whole list, if the page contains it.
     public let totalPages: Int?
     /// The cursor of the next page, if the page contains it.
@@ -21,6 +21,8 @@ public struct PageInfo: Sendable {
     public internal(set) var itemsBefore: Int?
     /// The largest number of items that the server sent in one page of this list, this page included.
     public internal(set) var largestPage: Int
+    /// That of the last page that had one, for a list whose first page alone has it.
+    var lastTotal: Int?
     /// Parsed when a strategy reads it.
     let json: PageJSON
 

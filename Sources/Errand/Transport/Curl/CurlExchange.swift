@@ -12,8 +12,9 @@ final class CurlExchange: @unchecked Sendable {
         case ended
     }
 
-    /// The timeout, in nanoseconds, of an upload whose complete response has been received before the body was sent.
+    /// The timeouts, in nanoseconds, of an upload whose complete response has been received before the body was sent.
     private static let earlyResponseTimeout: Int64 = 500_000_000
+    private static let earlySuccessTimeout: Int64 = 60_000_000_000
     /// In nanoseconds.
     private static let resumptionInterval: Int64 = 100_000_000
 
@@ -198,8 +199,7 @@ final class CurlExchange: @unchecked Sendable {
         guard !hasEarlyResponse else { return }
         hasEarlyResponse = true
         // After a success, the server may read on, and the app have more to send.
-        guard received.refusesUpload else { return }
-        deadlines.limitTimeout(to: Self.earlyResponseTimeout)
+        deadlines.limitTimeout(to: received.refusesUpload ? Self.earlyResponseTimeout : Self.earlySuccessTimeout)
         turn?.setAlarm(deadlines.next)
     }
 

@@ -160,8 +160,9 @@ final class CurlHandle {
 
     func isConnectOverdue(at now: MonotonicClock.Instant) -> Bool {
         guard now >= connectEnd else { return false }
-        connectEnd = .max
-        return exchange?.attempts == 0 && !isConnected
+        // Its connection may be lost, and libcurl open another one.
+        connectEnd = now + settings.configuration.connectTimeout.clampedNanoseconds
+        return !isConnected
     }
 
     var nextCheck: MonotonicClock.Instant { min(connectionWaitEnd, connectEnd) }
