@@ -263,6 +263,28 @@ struct CacheEdgeTests {
         #expect(await scene.load() == "v3 network")
     }
 
+    @Test func `A load after a sign-in at another service with the same cookies shares no exchange of before`()
+        async throws
+    {
+        let gate = Gate()
+        let scene = try Scene { request, number in
+            request.path == "/login" ? .status(200) : Scene.version(number, "no-store").behind(gate)
+        }
+        var other = APIService(baseURL: scene.server.baseURL)
+        (other.envelope, other.failureReader) = (nil, nil)
+        func load() -> Task<String, Never> { Task { await scene.load { $0.coalescesIdentical = true } } }
+        let loads = [load(), load()]
+        #expect(await scene.server.waitForTotalRequests(1))
+        await suspend(while: scene.proxy.activeRequests.count < 2)
+        try await APIRequest<Void>("/login", method: .post, service: other, isLoginRequest: true, proxy: scene.proxy)
+            .value()
+        let late = load()
+        #expect(await scene.server.waitForTotalRequests(3))
+        gate.open()
+        for load in loads { #expect(await load.value == "v1 network") }
+        #expect(await late.value == "v3 network")
+    }
+
     @Test func `After a switch of the account, nothing is found that a jar of another environment has stored`()
         async throws
     {
