@@ -247,14 +247,14 @@ struct CacheEdgeTests {
         async throws
     {
         let scene = try Scene { request, number in
-            request.path == "/login" ? .status(status, headers: ["Location": "/goods"]) : Scene.version(number)
+            request.path == "/login" ? .status(status, headers: ["Location": "/home"]) : Scene.version(number)
         }
         #expect(await scene.load() == "v1 network")
         #expect(await scene.load() == "v1 cache")
         let options = APIRequestOptions(acceptedStatuses: [302], redirectPolicy: .refuse)
         try await APIRequest<Void>(
             "/login",
-            method: .post,
+            method: .get,
             service: scene.service,
             isLoginRequest: true,
             options: options,
@@ -276,7 +276,7 @@ struct CacheEdgeTests {
         let loads = [load(), load()]
         #expect(await scene.server.waitForTotalRequests(1))
         await suspend(while: scene.proxy.activeRequests.count < 2)
-        try await APIRequest<Void>("/login", method: .post, service: other, isLoginRequest: true, proxy: scene.proxy)
+        try await APIRequest<Void>("/login", method: .get, service: other, isLoginRequest: true, proxy: scene.proxy)
             .value()
         let late = load()
         #expect(await scene.server.waitForTotalRequests(3))
