@@ -11,7 +11,7 @@ import Foundation
 /// of attempts, and for a failure the type of the error and its reason.
 ///
 /// ```
-/// GET /goods/{id} 200 | 12.3 ms | 2.1 KB | 1 try
+/// GET /goods/{id} 200 code 200 | 12.3 ms | 2.1 KB | 1 try
 /// POST /orders 200 failed: server, code 5001 | 30.1 ms | 54 B | 1 try
 /// GET /goods/{id} failed: timeout, the connection was silent for too long | 60.0 s | 1 try
 /// ```

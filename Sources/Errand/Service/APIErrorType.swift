@@ -2,11 +2,15 @@
 public enum APIErrorType: String, Sendable, CaseIterable {
     /// The request cannot be created: it has no service, or its parameters were refused or cannot be encoded.
     ///
-    /// Nothing was sent, unless an adapter failed a later attempt of the load.
+    /// Usually nothing was sent, but the closures of a service and adapters may fail a load that was sent before.
     case invalidRequest
     /// There is no route to the host, or its name has no address while ``APIProxy/reachability`` is `unreachable`.
+    ///
+    /// Also without sending, with ``APIRequestOptions/failsWhenUnreachable``.
     case noNetwork
     /// No byte was transferred for ``BaseAPIRequest/timeout``, or ``APIRequestOptions/deadline`` passed.
+    ///
+    /// On Linux also when no connection was ready within ``TransportConfiguration/connectTimeout``.
     case timeout
     /// The login has expired and could not be renewed.
     case loginExpired
