@@ -124,9 +124,8 @@ final class DecodingReport: Sendable {
         }
     }
 
-    /// After its elements.
+    /// For an array that is no part of another one's element, after its elements.
     func didDecode(_ type: any Any.Type, of count: Int, at path: [any CodingKey]) {
-        guard path.allSatisfy({ $0.intValue == nil }) else { return }
         let array = SkippingArray(type: ObjectIdentifier(type), names: path.map(\.stringValue), count: count)
         state.withLock { state in
             if state.arrays[array] == nil { state.arrays[array] = (-1, 0) }

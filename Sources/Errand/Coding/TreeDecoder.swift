@@ -142,9 +142,12 @@ extension TreeDecoder {
         return elements
     }
 
+    private var isInElement: Bool { key?.intValue != nil || parent?.isInElement == true }
+
     fileprivate func goodElements<Element: Decodable>() throws -> [Element] {
         let elements = try elements()
-        defer { text.report?.didDecode(Element.self, of: elements.count, at: codingPath) }
+        // Most arrays are parts of elements, and their paths need not be made.
+        defer { if !isInElement { text.report?.didDecode(Element.self, of: elements.count, at: codingPath) } }
         return try elements.enumerated().compactMap { index, value in
             let element = child(value, TreeIndex(index))
             do {

@@ -69,7 +69,7 @@ struct CookieSession: Sendable {
                 from: url,
                 generation: generation,
                 unlessUpdatedSince: newest,
-                orRemoved: !isRefusal,
+                removalsOnly: !isRefusal,
                 at: date
             )
         }

@@ -164,7 +164,7 @@ public final class CookieJar: Sendable {
         from url: URL,
         generation: Generation? = nil,
         unlessUpdatedSince newest: Date? = nil,
-        orRemoved: Bool = false,
+        removalsOnly: Bool = false,
         at date: Date = .now
     ) -> Outcome {
         guard let url = CookieURL(url, trustsLoopback: trustworthyLoopback) else {
@@ -174,7 +174,7 @@ public final class CookieJar: Sendable {
             let header = try SetCookieHeader(parsing: Array(bytes))
             let cookie = try Cookie(header, from: url, suffixes: suffixes, at: date)
             return change { state in
-                if let newest, !orRemoved || cookie.isExpired(at: date), state.isUpdated(cookie.key, since: newest) {
+                if let newest, !removalsOnly || cookie.isExpired(at: date), state.isUpdated(cookie.key, since: newest) {
                     return .refused(.older)
                 }
                 return state.insert(cookie, isFromSecureOrigin: url.isSecure, sentIn: generation, at: date)

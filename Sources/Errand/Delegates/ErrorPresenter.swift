@@ -36,8 +36,8 @@ extension BaseAPIRequest {
         switch receiver {
         case .delegate, .closure: present(error)
         case .groups(let groups):
-            let failure = APIGroup.Failure(error, of: self)
-            for group in groups { group.record(failure) }
+            let presentation = APIGroup.Presentation(of: self)
+            for group in groups { group.recordFailure(error, presentation) }
         case .caller: break
         }
     }

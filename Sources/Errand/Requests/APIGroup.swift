@@ -28,7 +28,7 @@ public import Observation
     @ObservationIgnored private var steps: [Step] = []
     private var task: Task<Void, Never>?
     // The error to present.
-    @ObservationIgnored private var failure: (error: APIError, failure: Failure)?
+    @ObservationIgnored private var failure: (error: APIError, presentation: Presentation)?
     @ObservationIgnored private var presentsErrors = false
 
     init(delegate: (any APIGroupDelegate)?) { self.delegate = delegate }
@@ -82,27 +82,26 @@ public import Observation
     /// Whether it presents an error of its requests that is still to come.
     var willPresentErrors: Bool { presentsErrors && result == nil && task?.isCancelled == false }
 
-    /// A failure that one of the groups presents that share its request: the first of them to end with a failure.
-    @MainActor final class Failure {
-        let error: APIError
-        let request: BaseAPIRequest
-        private var isPresented = false
+    /// Of one failure, by the first of the groups that share its request to end with it.
+    @MainActor final class Presentation {
+        private let request: BaseAPIRequest
+        private var isDone = false
 
-        init(_ error: APIError, of request: BaseAPIRequest) { (self.error, self.request) = (error, request) }
+        init(of request: BaseAPIRequest) { self.request = request }
 
-        func present(as error: APIError) {
-            guard !exchange(&isPresented, with: true) else { return }
+        func present(_ error: APIError) {
+            guard !exchange(&isDone, with: true) else { return }
             request.present(error)
         }
     }
 
     /// Keeps the first failure of a request that presents errors.
-    func record(_ failure: Failure) {
-        if self.failure == nil, willPresentErrors { self.failure = (failure.error, failure) }
+    func recordFailure(_ error: APIError, _ presentation: Presentation) {
+        if failure == nil, willPresentErrors { failure = (error, presentation) }
     }
 
     func replaceFailure(by error: APIError?) {
-        failure = error.flatMap { error in failure.map { (error, $0.failure) } }
+        failure = error.flatMap { error in failure.map { (error, $0.presentation) } }
     }
 
     private func begin() {
@@ -129,7 +128,7 @@ public import Observation
         case .success: delegate?.groupDidSucceed(self)
         case .cancelled: delegate?.groupDidCancel(self)
         case .failure(let error):
-            if presentsErrors, let failure { failure.failure.present(as: failure.error) }
+            if presentsErrors, let failure { failure.presentation.present(failure.error) }
             delegate?.group(self, didFailWith: error)
         }
     }
@@ -138,4 +137,30 @@ public import Observation
 extension APIGroup: CustomReflectable {
     /// An empty mirror, because responses may be secrets; `dump` prints the class alone.
     public nonisolated var customMirror: Mirror { Mirror(withoutChildren: self) }
+}
+
+/// Receives the ending of a group of requests; usually the screen.
+///
+/// Not retained.
+///
+/// A group ends in exactly one of the three endings, on the main actor, after ``APIGroup/start()`` has returned.
+@MainActor public protocol APIGroupDelegate: AnyObject {
+    /// The group has succeeded; the responses are in its ``APIOutcome``s, except for requests that were cancelled alone.
+    func groupDidSucceed(_ group: APIGroup)
+
+    /// The group has failed; the responses received before are in its ``APIOutcome``s.
+    func group(_ group: APIGroup, didFailWith error: APIError)
+
+    /// The group was cancelled. Does nothing by default.
+    func groupDidCancel(_ group: APIGroup)
+
+    /// A request has succeeded, failed or been cancelled; called before the group's ending. Does nothing by default.
+    func group(_ group: APIGroup, didFinish count: Int, of total: Int)
+}
+
+extension APIGroupDelegate {
+    /// Does nothing.
+    public func groupDidCancel(_ group: APIGroup) {}
+    /// Does nothing.
+    public func group(_ group: APIGroup, didFinish count: Int, of total: Int) {}
 }

@@ -356,11 +356,9 @@ extension APIManager {
             outcome = file.end(with: outcome).mapError(ended)
             if outcome.error != nil { response = response?.withoutFile }
         }
-        // A redirect that is accepted is one as well.
-        let isSignIn = role == .signIn && !isFormer && outcome.error == nil && response.map { $0.status < 400 } == true
         if isFormer, let response {
             trace?.emit(.respondedFromCache(response))
-        } else if isSignIn {
+        } else if role == .signIn, outcome.error == nil, let response, response.status < 400 {
             load.login?.didSignIn()
             // Perhaps as another user, without a logout before.
             proxy.cache?.endSessions(of: proxy.jar(for: service))

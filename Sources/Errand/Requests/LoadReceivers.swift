@@ -4,7 +4,7 @@ enum EndingReceiver {
     case closure
     /// An async call, which throws the error.
     case caller
-    /// An async call of a group, which presents one error of its requests.
+    /// Async calls of groups, of which one presents the error.
     case groups([APIGroup])
 
     /// The receiver of a load that follows up: a call receives one ending, and an async one needs no delegate.

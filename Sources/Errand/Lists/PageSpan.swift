@@ -1,0 +1,75 @@
+/// A loaded page: where it begins on the server, and how many items and rows it has.
+struct PageSpan {
+    var start: PageStart
+    /// The number of its items on the server that no page before it contains.
+    var receivedCount: Int
+    var rowCount: Int
+    var expectation: PageExpectation
+
+    var position: PagePosition { start.position }
+}
+
+/// The pages of a list, in their order.
+extension [PageSpan] {
+    /// A page without rows is not counted: it would remove the rows of another one.
+    mutating func removeFirst(keeping limit: Int?) -> [PageSpan] {
+        let removed = Array(prefix(excess(of: self, limit: limit)))
+        removeFirst(removed.count)
+        return removed
+    }
+
+    mutating func removeLast(keeping limit: Int?) -> [PageSpan] {
+        let removed = Array(suffix(excess(of: reversed(), limit: limit)))
+        removeLast(removed.count)
+        return removed
+    }
+
+    private func excess(of pages: some Sequence<PageSpan>, limit: Int?) -> Int {
+        guard let limit else { return 0 }
+        var excess = pagesWithRows - limit
+        var count = 0
+        for page in pages where excess > 0 {
+            count += 1
+            if page.rowCount > 0 { excess -= 1 }
+        }
+        return count
+    }
+
+    /// The last page for a row after all; `nil` if there is no page.
+    func index(ofRow row: Int) -> Int? {
+        var end = 0
+        let index = firstIndex { page in
+            end += page.rowCount
+            return row < end
+        }
+        return index ?? indices.last
+    }
+
+    /// Returns whether the page has the item on the server: a page without items there has rows of the app alone.
+    mutating func adjustCounts(by change: Int, ofPage index: Int, isOnServer: Bool) -> Bool {
+        self[index].rowCount += change
+        guard isOnServer, change > 0 || self[index].receivedCount > 0 else { return false }
+        self[index].receivedCount += change
+        return true
+    }
+
+    mutating func move(after index: Int, _ moved: (PageStart) -> PageStart) {
+        for later in indices.dropFirst(index + 1) { self[later].start = moved(self[later].start) }
+    }
+}
+
+extension Sequence where Element == PageSpan {
+    var rowCount: Int { reduce(0) { $0 + $1.rowCount } }
+    var receivedCount: Int { reduce(0) { $0 + $1.receivedCount } }
+    var pagesWithRows: Int { count { $0.rowCount > 0 } }
+}
+
+extension Range<Int> {
+    func afterInsertion(at row: Int) -> Range<Int> {
+        row <= lowerBound ? lowerBound + 1..<upperBound + 1 : row < upperBound ? lowerBound..<upperBound + 1 : self
+    }
+
+    func afterRemoval(of row: Int) -> Range<Int> {
+        row < lowerBound ? lowerBound - 1..<upperBound - 1 : row < upperBound ? lowerBound..<upperBound - 1 : self
+    }
+}
