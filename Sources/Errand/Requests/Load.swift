@@ -247,12 +247,11 @@ extension APIManager {
             fallback = call
         }
         guard addition != nil else { return call }
-        callForPage = { [id, weak manager] addition in
+        callForPage = { addition in
             var draft = base
             draft.add(addition)
             // What is sent again because of an edit is to have another response.
             draft.idempotencyKey = options.idempotencyKey?()
-            if let key = draft.idempotencyKey { manager?.history.keep(of: id) { $0.idempotencyKey = key } }
             return call.sending(draft)
         }
         return call

@@ -275,6 +275,35 @@ struct ListEditTests {
         }
     }
 
+    @Test func `A page that is requested again after an edit has another idempotency key`() async throws {
+        final class Searches: PageAPIRequest<[Int]>, APIManager {
+            let path = "/searches"
+            let method = HTTPMethod.post
+            let keys = Counter()
+            override var strategy: any PageStrategy { .offset(limit: 3) }
+            override var options: APIRequestOptions {
+                APIRequestOptions(idempotencyKey: { [keys] in "key \(keys.next())" })
+            }
+        }
+        let gate = Latch()
+        let transport = ScriptedTransport { [gate] request in
+            if request.headers["Idempotency-Key"] == "key 2" { await gate.waitIgnoringCancellation() }
+            return request.headers["Idempotency-Key"] == "key 3" ? .status(503) : .json("[1, 2, 3]")
+        }
+        let list = Searches(delegate: screen, proxy: APIProxy(service: server.service, transport: transport))
+        list.loadData()
+        #expect(await screen.ending() == .success)
+        list.loadNextPage()
+        await suspend(while: transport.requests.count < 2)
+        try list.remove(at: 0)
+        gate.open()
+        #expect(await screen.ending() == .failure(.http))
+        list.loadAgain()
+        #expect(await screen.ending() == .success)
+        let keys = transport.requests.map { $0.headers["Idempotency-Key"] }
+        #expect(keys == ["key 1", "key 2", "key 3", "key 4"])
+    }
+
     @Test func `A page requested by cursor is not requested again after an edit`() async throws {
         use(.cursor)
         await load(1)

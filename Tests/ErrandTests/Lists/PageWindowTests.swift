@@ -1,4 +1,5 @@
 import ErrandTesting
+import Foundation
 import Observation
 import TestSupport
 import Testing
@@ -111,6 +112,25 @@ struct PageWindowTests {
         list.reload()
         #expect(await screen.ending() == .failure(.invalidRequest))
         #expect(server.queries.isEmpty)
+    }
+
+    @Test func `A window that is set to no pages while one loads keeps that page`() async {
+        let gate = Latch()
+        let transport = ScriptedTransport { [server] request in
+            if request.url.query?.contains("offset=20") == true { await gate.waitIgnoringCancellation() }
+            return server.response(request)
+        }
+        let list = Numbers(delegate: screen, proxy: APIProxy(fake: transport))
+        for _ in 0..<2 {
+            list.loadNextPage()
+            #expect(await screen.ending() == .success)
+        }
+        list.loadNextPage()
+        await suspend(while: transport.requests.count < 3)
+        list.maxPages = 0
+        gate.open()
+        #expect(await screen.ending() == .success)
+        #expect(list.items == Array(20..<30))
     }
 
     @Test func `A refresh of all pages replaces the list at once, without gaps and repetitions`() async {

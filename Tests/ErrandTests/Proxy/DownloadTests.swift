@@ -168,18 +168,24 @@ struct DownloadEndingTests {
 
     // MARK: Successes and failures
 
-    @Test func `Until the load succeeds, the file is next to its target and can be read`() async throws {
+    @Test func `Until the load succeeds, the file is next to its target and can be read by its owner alone`()
+        async throws
+    {
         let validator = ValidatorSpy()
         let request = request(ScriptedTransport { _ in .text("new") })
         var texts: [String?] = []
+        var modes: [mode_t?] = []
         validator.acceptsContent = { [folder] _ in
             texts.append(folder.contents["cookies.txt"])
+            let staged = (try? folder.names)?.filter { $0.hasSuffix(".download") } ?? []
+            modes += staged.map { stat(ofTarget: folder.url.appending(path: $0).path)?.st_mode }
             return true
         }
         request.validator = validator
         request.onReform = { [folder] in texts.append(folder.contents["cookies.txt"]) }
         #expect(try await request.value() == DownloadedFile(url: folder.file))
         #expect(texts == ["old", "old"])
+        #expect(modes == [S_IFDIR | 0o700], "nobody else reads it until then")
         #expect(folder.contents == ["cookies.txt": "new"])
         #expect(request.response?.url == folder.file)
         #expect(request.rawResponse?.file == folder.file)

@@ -48,6 +48,42 @@ struct ResumedDownloadProcessTests {
         #expect(starts == starts.sorted())
     }
 
+    /// Starts a process, and kills it once so many bytes are in the partial file.
+    private func kill(at bytes: Int64, of server: FixtureServer) async throws {
+        let program = try probe(server)
+        let part = folder.url.appending(path: ".photo.jpg.errand-part1").path
+        await suspend(while: stat(ofTarget: part).map { Int64($0.st_size) } != bytes && program.isRunning)
+        program.stop()
+        _ = try await program.ending()
+    }
+
+    @Test(.fault(112)) func `Killed before anything was on the disk for certain, it continues where it was`()
+        async throws
+    {
+        let files = try FileServer()
+        files.cutNext(after: 100_000, .hang)
+        try await kill(at: 100_000, of: files.server)
+        #expect(try await probe(files.server).ending().lines == ["downloaded"])
+        #expect(files.ranges == [nil, "bytes=100000-"])
+        #expect(try Data(contentsOf: target) == .counting(Int(FileServer.length)))
+    }
+
+    /// As of two servers behind one name, of which one has the older version.
+    @Test(.fault(110), .fault(112)) func `Killed in a version that cannot be continued, it continues no other one`()
+        async throws
+    {
+        let files = try FileServer()
+        files.cutNext(after: 100_000, .hang)
+        try await kill(at: 100_000, of: files.server)
+        files.change { ($0.source, $0.etag) = (.bytes([UInt8](repeating: 9, count: 200_000)), nil) }
+        files.cutNext(after: 150_000, .hang)
+        try await kill(at: 150_000, of: files.server)
+        files.change { ($0.source, $0.etag) = (.counting(FileServer.length), "\"1\"") }
+        #expect(try await probe(files.server).ending().lines == ["downloaded"])
+        #expect(files.ranges == [nil, "bytes=100000-", nil])
+        #expect(try Data(contentsOf: target) == .counting(Int(FileServer.length)))
+    }
+
     @Test(.fault(115)) func `Two processes do not write one file`() async throws {
         let server = try server(4 << 20, bytesPerSecond: 1 << 20)
         let first = try probe(server)

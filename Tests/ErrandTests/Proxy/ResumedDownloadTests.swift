@@ -8,7 +8,7 @@ import Testing
 @testable import ErrandTestSupport
 
 /// A server of one file, whose next responses a test may replace or cut.
-private final class FileServer: Sendable {
+final class FileServer: Sendable {
     enum Ending { case close, hang }
 
     struct Representation: Sendable {
