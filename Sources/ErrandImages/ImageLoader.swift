@@ -53,7 +53,8 @@ import Foundation
     ///   - service: The backend; `nil` is the proxy's default service at the time of a load.
     ///   - decoder: Makes the images; ``ImageDecoder/system`` by default.
     ///   - memoryCapacity: The capacity of the ``memoryCache`` in bytes; 100 MB by default.
-    ///   - options: The options of each load, except `priority` and `presentsErrors`: an `ErrorPresenter` shows no errors of images.
+    ///   - options: The options of each load, except `priority` and `presentsErrors`: an `ErrorPresenter` shows no errors of
+    ///     images.
     ///   - limits: Of each image; the `limits` of the service apply as well.
     ///   - order: The order of the images that wait.
     ///   - maxConcurrentLoads: How many images are loaded at a time, at least 1.

@@ -42,8 +42,8 @@ extension HTTPResponse {
     ///   - value: The value that the request's `Response` is decoded from; `null` by default.
     ///   - code: The business code, a number, a string or a Boolean; the least code of success by default.
     ///   - message: The message for the user; `ok` by default.
-    ///   - envelope: The keys, as in ``APIService/envelope``. Under its `successKey` is whether the code is one of success. Without a
-    ///     `dataKey`, the members of the value are beside the code.
+    ///   - envelope: The keys, as in ``APIService/envelope``. Under its `successKey` is whether the code is one of success.
+    ///     Without a `dataKey`, the members of the value are beside the code.
     ///   - encoder: Encodes the value; the default writes dates in ISO 8601, as a service reads them.
     /// - Returns: A response with HTTP status 200.
     /// - Throws: The error of the encoder.

@@ -58,8 +58,8 @@ public final class ScriptedTransport: HTTPTransport {
     ///     ``ManualClock``. No bytes are transferred until a script responds, so the whole run of a script counts as silence. The
     ///     clock's `sleep` must wait: if it returns at once, an exchange may fail with `timeout`. Without a clock, the default,
     ///     no exchange times out.
-    ///   - capacity: How many exchanges a proxy gives to the transport at a time; `nil`, the default, is unlimited, so that only the
-    ///     limits of the proxy apply. `TransportCapacity()` is that of the platform's transport.
+    ///   - capacity: How many exchanges a proxy gives to the transport at a time; `nil`, the default, is unlimited, so that only
+    ///     the limits of the proxy apply. `TransportCapacity()` is that of the platform's transport.
     ///   - keepsRequests: Whether ``requests`` is recorded; `false` saves memory in a test with a million loads. A script that
     ///     ignores its cancel then delays the end of its exchange, unless there is a clock.
     ///   - fallback: Responds to the requests that no script matches; ``refuse`` by default.

@@ -161,8 +161,8 @@ public final class APIProxy: Sendable {
 
     /// Cancels a download that a later load continues; does nothing for any other load.
     ///
-    /// For a list of transfers: the load ends as cancelled, and ``BaseAPIRequest/loadAgain()`` of its request continues where it has
-    /// stopped. See ``APIRequestOptions/resumesDownload``.
+    /// For a list of transfers: the load ends as cancelled, and ``BaseAPIRequest/loadAgain()`` of its request continues where it
+    /// has stopped. See ``APIRequestOptions/resumesDownload``.
     ///
     /// - Returns: Whether this call ended the load; `false` also for a download whose server does not say how to continue it.
     @discardableResult

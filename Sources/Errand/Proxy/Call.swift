@@ -35,8 +35,8 @@ final class Call<Value: Sendable>: Sendable {
         self.endedSessions = endedSessions ?? service.login.sessions.ended
     }
 
-    /// Neither shares an exchange nor uses a stored response that the server has not confirmed: both may be older than the reason to
-    /// send it again.
+    /// Neither shares an exchange nor uses a stored response that the server has not confirmed: both may be older than the reason
+    /// to send it again.
     func sending(_ draft: RequestDraft) -> Call {
         Call(
             id: id,

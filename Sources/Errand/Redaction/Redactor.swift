@@ -85,10 +85,10 @@ extension Redactor {
 
     /// Returns the printable form of the name of a query item, a form item, a cookie or a JSON member.
     ///
-    /// A name is shown if it is one of ``shownQueryNames`` or ``shownMemberNames``, or looks like a name in a program: at most 40 ASCII
-    /// letters, digits, `_`, `-`, `.`, `[` and `]`, beginning with a letter or `_`, with at most 3 digits, in words of at most 20
-    /// characters without the many capitals of a random token. Others, such as e-mail addresses and telephone numbers, are shown as
-    /// `<redacted n bytes>`. A secret that is a word cannot be distinguished from a name.
+    /// A name is shown if it is one of ``shownQueryNames`` or ``shownMemberNames``, or looks like a name in a program: at most 40
+    /// ASCII letters, digits, `_`, `-`, `.`, `[` and `]`, beginning with a letter or `_`, with at most 3 digits, in words of at
+    /// most 20 characters without the many capitals of a random token. Others, such as e-mail addresses and telephone numbers,
+    /// are shown as `<redacted n bytes>`. A secret that is a word cannot be distinguished from a name.
     public func name(_ name: String) -> String {
         let isShown = NameShape.isName(name) || shownQueryNames.contains(name) || shownMemberNames.contains(name)
         return isShown && name.isPrintable ? name : Self.hidden(name.utf8)

@@ -4,7 +4,8 @@ import Foundation
 /// Signs each request as an ``AWSSignature`` describes it.
 struct AWSSigner: SigningAdapter, LookupAdapter {
     private static let reserved = ["Authorization", "X-Amz-Date", "X-Amz-Security-Token", "X-Amz-Content-Sha256"]
-    /// In lower case: those that a connection, a proxy server, the cache or a stream changes; comparing a few is faster than hashing.
+    /// In lower case: those that a connection, a proxy server, the cache or a stream changes; comparing a few is faster than
+    /// hashing.
     private static let unsigned =
         [
             "accept-encoding", "connection", "content-length", "cookie", "expect", "host", "te", "transfer-encoding",

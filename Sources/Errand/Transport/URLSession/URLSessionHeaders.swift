@@ -1,7 +1,8 @@
 extension HTTPRequest {
     /// Returns the header lines in the form of a `URLRequest`: one per name, without those that the transport writes.
     ///
-    /// Lines of one name are joined with a comma (RFC 9110 section 5.3) and without a space, as AWS signs them, those of `Cookie` with a semicolon.
+    /// Lines of one name are joined with a comma (RFC 9110 section 5.3) and without a space, as AWS signs them, those of `Cookie`
+    /// with a semicolon.
     ///
     /// - Throws: ``TransportError/Kind/invalidRequest`` for a value that is not UTF-8, which a `URLRequest` cannot contain.
     func urlSessionFields(bodyBytes: Int64) throws(TransportError) -> [String: String] {
