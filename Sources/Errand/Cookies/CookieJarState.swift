@@ -98,7 +98,7 @@ struct CookieJarState: Sendable {
         changes[key] = change
         if let date { changeDate = max(date, changeDate ?? date) }
         // While no save succeeds, a server must not make the removals grow.
-        guard changes.count > 2 * max(store.capacity, CookieEviction.maximumPerSite) else { return }
+        guard changes.count > 2 * max(store.capacity, CookieStore.maximumPerSite) else { return }
         changes = changes.filter { store[$0.key] != nil }
     }
 

@@ -1,5 +1,8 @@
 import Foundation
 
+/// Cookies by domain, and the domains by site.
+///
+/// A site is a registrable domain with all its subdomains, or a host without one.
 struct CookieStore {
     struct Entry {
         fileprivate(set) var cookie: Cookie
@@ -9,33 +12,34 @@ struct CookieStore {
         fileprivate(set) var saved: Cookie?
     }
 
-    private var index: CookieIndex
-    private let eviction: CookieEviction
+    let capacity: Int
+    let suffixes: PublicSuffixList
+    private(set) var count = 0
+    private var entriesByDomain: [String: [Entry]] = [:]
+    private var domainsBySite: [String: Set<String>] = [:]
     /// Counts insertions and uses, in place of a clock.
     private var useCount: UInt64 = 0
     /// No cookie expires before this date.
     private var nextExpiry = Date.distantFuture
 
     init(capacity: Int, suffixes: PublicSuffixList) {
-        index = CookieIndex(suffixes: suffixes)
-        eviction = CookieEviction(capacity: capacity)
+        (self.capacity, self.suffixes) = (capacity, suffixes)
     }
 
-    var capacity: Int { eviction.capacity }
-    var suffixes: PublicSuffixList { index.suffixes }
     /// Counts expired cookies as well.
-    var isEmpty: Bool { index.count == 0 }
+    var isEmpty: Bool { count == 0 }
 
-    /// The oldest cookie first.
-    var entries: [Entry] {
-        index.entries.sorted { ($0.cookie.created, $0.order) < ($1.cookie.created, $1.order) }
+    /// In no order.
+    var entries: [Entry] { Array(entriesByDomain.values.joined()) }
+
+    /// The oldest one first.
+    var cookies: [Cookie] {
+        entries.sorted { ($0.cookie.created, $0.order) < ($1.cookie.created, $1.order) }.map(\.cookie)
     }
 
-    var cookies: [Cookie] { entries.map(\.cookie) }
+    subscript(key: Cookie.Key) -> Cookie? { entry(key)?.cookie }
 
-    subscript(key: Cookie.Key) -> Cookie? { index[key]?.cookie }
-
-    func entry(_ key: Cookie.Key) -> Entry? { index[key] }
+    func entry(_ key: Cookie.Key) -> Entry? { entriesByDomain[key.domain]?.first { $0.cookie.hasKey(key) } }
 
     /// Longer paths first, then older cookies (RFC 6265bis section 5.8.3).
     mutating func cookiesToSend(to url: CookieURL, at date: Date) -> [Cookie] {
@@ -43,7 +47,7 @@ struct CookieStore {
         let use = useCount
         var found: [Entry] = []
         for domain in CookieDomain.candidates(for: url.host) {
-            index.updateEntries(of: domain) { entry in
+            updateEntries(of: domain) { entry in
                 guard entry.cookie.isSent(to: url, at: date) else { return }
                 entry.lastUse = use
                 found.append(entry)
@@ -54,7 +58,7 @@ struct CookieStore {
 
     /// Whether an insecure cookie like this one would be sent in the place of a secure one (RFC 6265bis section 5.7).
     func shadowsSecureCookie(_ cookie: Cookie) -> Bool {
-        index.contains { cookie.shadows($0.cookie) }
+        entriesByDomain.values.contains { $0.contains { cookie.shadows($0.cookie) } }
     }
 }
 
@@ -67,7 +71,7 @@ extension CookieStore {
         useCount += 1
         let use = useCount
         nextExpiry = min(nextExpiry, cookie.expires ?? nextExpiry)
-        let isUnsaved = index.update(cookie.key) { entry in
+        let isUnsaved = update(cookie.key) { entry in
             let created = entry.cookie.created
             entry.cookie = cookie
             entry.cookie.created = created
@@ -75,38 +79,31 @@ extension CookieStore {
             return entry.isUnsaved
         }
         if let isUnsaved { return isUnsaved }
-        index.insert(Entry(cookie: cookie, order: use, lastUse: use))
+        insert(Entry(cookie: cookie, order: use, lastUse: use))
         return true
     }
 
     /// A cookie with the same key inherits the creation time.
     mutating func markSaved(_ cookie: Cookie) {
-        _ = index.update(cookie.key) { entry in
+        _ = update(cookie.key) { entry in
             entry.saved = cookie
             entry.cookie.created = cookie.created
         }
     }
 
     mutating func markUnsaved(_ key: Cookie.Key) {
-        _ = index.update(key) { $0.saved = nil }
+        _ = update(key) { $0.saved = nil }
     }
 
-    mutating func remove(_ key: Cookie.Key) { index.remove(key) }
-
     mutating func removeAll(where isUnwanted: (Cookie) -> Bool) {
-        for entry in index.entries where isUnwanted(entry.cookie) { index.remove(entry.cookie.key) }
+        for entry in entries where isUnwanted(entry.cookie) { remove(entry.cookie.key) }
     }
 
     mutating func removeExpired(at date: Date) {
         guard date >= nextExpiry else { return }
         removeAll { $0.isExpired(at: date) }
-        nextExpiry = index.entries.compactMap(\.cookie.expires).min() ?? .distantFuture
+        nextExpiry = entries.compactMap(\.cookie.expires).min() ?? .distantFuture
     }
-
-    mutating func evict(afterInsertionInto domain: String) -> [Entry] {
-        eviction.evict(from: &index, afterInsertionInto: domain)
-    }
-    mutating func evict() { eviction.evict(from: &index) }
 }
 
 extension CookieStore.Entry {
@@ -130,30 +127,10 @@ extension CookieStore.Entry {
     }
 }
 
-/// The cookies of a store by domain, and the domains by site.
-///
-/// A site is a registrable domain with all its subdomains, or a host without one.
-struct CookieIndex {
-    typealias Entry = CookieStore.Entry
+// MARK: By domain and site
 
-    private var entriesByDomain: [String: [Entry]] = [:]
-    private var domainsBySite: [String: Set<String>] = [:]
-    private(set) var count = 0
-    let suffixes: PublicSuffixList
-
-    init(suffixes: PublicSuffixList) {
-        self.suffixes = suffixes
-    }
-
-    var entries: [Entry] { Array(entriesByDomain.values.joined()) }
-
-    subscript(key: Cookie.Key) -> Entry? { entriesByDomain[key.domain]?.first { $0.cookie.hasKey(key) } }
-
-    func contains(where predicate: (Entry) -> Bool) -> Bool {
-        entriesByDomain.values.contains { $0.contains(where: predicate) }
-    }
-
-    mutating func insert(_ entry: Entry) {
+extension CookieStore {
+    private mutating func insert(_ entry: Entry) {
         let domain = entry.cookie.domain
         if entriesByDomain[domain] == nil { domainsBySite[site(of: domain), default: []].insert(domain) }
         entriesByDomain[domain, default: []].append(entry)
@@ -168,7 +145,7 @@ struct CookieIndex {
         return body(&entriesByDomain.values[place][position])
     }
 
-    mutating func updateEntries(of domain: String, _ body: (inout Entry) -> Void) {
+    private mutating func updateEntries(of domain: String, _ body: (inout Entry) -> Void) {
         guard let place = entriesByDomain.index(forKey: domain) else { return }
         for position in entriesByDomain.values[place].indices { body(&entriesByDomain.values[place][position]) }
     }
@@ -183,11 +160,7 @@ struct CookieIndex {
         domainsBySite[site]?.remove(key.domain)
         if domainsBySite[site]?.isEmpty == true { domainsBySite[site] = nil }
     }
-}
 
-// MARK: Sites
-
-extension CookieIndex {
     var sites: [String] { Array(domainsBySite.keys) }
 
     /// An address, or a host that is a public suffix, is a site.
@@ -208,63 +181,55 @@ extension CookieIndex {
     }
 }
 
+// MARK: Eviction
+
 /// Removes cookies when a site or the jar has too many (RFC 6265bis section 5.7).
 ///
 /// Insecure cookies are removed before secure ones, then those that were unused for longest.
-struct CookieEviction {
-    typealias Entry = CookieStore.Entry
-
+extension CookieStore {
     /// Counted by registrable domain: counted by host or `Domain`, one server with many subdomains could fill the jar.
     static let maximumPerSite = 180
     /// When the jar is full, sites with more cookies than this lose cookies before other sites do.
     private static let fairShare = 50
 
-    let capacity: Int
-
     /// Returns what was removed.
-    func evict(from index: inout CookieIndex, afterInsertionInto domain: String) -> [Entry] {
+    mutating func evict(afterInsertionInto domain: String) -> [Entry] {
         var evicted: [Entry] = []
-        let site = index.site(of: domain)
-        while index.count(ofSite: site) > Self.maximumPerSite, let entry = leastUseful(ofSite: site, in: index) {
-            index.remove(entry.cookie.key)
+        let site = site(of: domain)
+        while count(ofSite: site) > Self.maximumPerSite, let entry = leastUseful(ofSite: site) {
+            remove(entry.cookie.key)
             evicted.append(entry)
         }
-        while index.count > capacity, let entry = leastUseful(in: index) {
-            index.remove(entry.cookie.key)
+        while count > capacity, let entry = leastUseful() {
+            remove(entry.cookie.key)
             evicted.append(entry)
         }
         return evicted
     }
 
-    func evict(from index: inout CookieIndex) {
-        guard index.count > min(capacity, Self.maximumPerSite) else { return }
-        let entries = index.entries.sorted { $0.isLessUseful(than: $1) }
-        remove(entries, from: &index) { $0.count(ofSite: $1) > Self.maximumPerSite }
-        remove(entries, from: &index) { $0.count > capacity && $0.count(ofSite: $1) > Self.fairShare }
-        remove(entries, from: &index) { index, _ in index.count > capacity }
+    mutating func evict() {
+        guard count > min(capacity, Self.maximumPerSite) else { return }
+        let entries = entries.sorted { $0.isLessUseful(than: $1) }
+        remove(entries) { $0.count(ofSite: $1) > Self.maximumPerSite }
+        remove(entries) { $0.count > $0.capacity && $0.count(ofSite: $1) > Self.fairShare }
+        remove(entries) { store, _ in store.count > store.capacity }
     }
 
     /// Removes entries, in order, for whose site `hasTooMany` returns `true` at that time.
-    private func remove(
-        _ entries: [Entry],
-        from index: inout CookieIndex,
-        while hasTooMany: (_ index: CookieIndex, _ site: String) -> Bool
-    ) {
-        for entry in entries where hasTooMany(index, index.site(of: entry.cookie.domain)) {
-            index.remove(entry.cookie.key)
-        }
+    private mutating func remove(_ entries: [Entry], while hasTooMany: (CookieStore, _ site: String) -> Bool) {
+        for entry in entries where hasTooMany(self, site(of: entry.cookie.domain)) { remove(entry.cookie.key) }
     }
 
     /// Of the sites that exceed the fair share, if there are any, otherwise of all sites.
-    private func leastUseful(in index: CookieIndex) -> Entry? {
-        let crowded = index.sites.filter { index.count(ofSite: $0) > Self.fairShare }
-        return (crowded.isEmpty ? index.sites : crowded)
-            .compactMap { leastUseful(ofSite: $0, in: index) }
+    private func leastUseful() -> Entry? {
+        let crowded = sites.filter { count(ofSite: $0) > Self.fairShare }
+        return (crowded.isEmpty ? sites : crowded)
+            .compactMap { leastUseful(ofSite: $0) }
             .min { $0.isLessUseful(than: $1) }
     }
 
-    private func leastUseful(ofSite site: String, in index: CookieIndex) -> Entry? {
-        index.entries(ofSite: site).min { $0.isLessUseful(than: $1) }
+    private func leastUseful(ofSite site: String) -> Entry? {
+        entries(ofSite: site).min { $0.isLessUseful(than: $1) }
     }
 }
 

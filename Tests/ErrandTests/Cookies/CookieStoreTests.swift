@@ -69,12 +69,12 @@ struct CookieEvictionTests {
 
     @Test("Without a list, a site is the last two labels")
     func limitsSiteWithoutList() {
-        var index = CookieIndex(suffixes: .defaultRule)
-        #expect(index.site(of: "a.b.shop.example") == "shop.example")
-        #expect(index.site(of: "10.1.2.3") == "10.1.2.3")
-        #expect(index.site(of: "localhost") == "localhost")
-        let eviction = CookieEviction(capacity: 3_300)
-        #expect(eviction.evict(from: &index, afterInsertionInto: "shop.example").isEmpty)
+        var store = CookieStore(capacity: 3_300, suffixes: .defaultRule)
+        #expect(store.site(of: "a.b.shop.example") == "shop.example")
+        #expect(store.site(of: "10.1.2.3") == "10.1.2.3")
+        #expect(store.site(of: "localhost") == "localhost")
+        let evicted = store.evict(afterInsertionInto: "shop.example")
+        #expect(evicted.isEmpty)
     }
 
     @Test("A jar holds 3,300 cookies, and evicts those of crowded sites first", .fault(35))
@@ -125,8 +125,8 @@ struct CookieEvictionTests {
     }
 }
 
-@Suite("The index of cookies by domain and site", .timeLimit(.minutes(10)))
-struct CookieIndexTests {
+@Suite("Cookies by domain and site", .timeLimit(.minutes(10)))
+struct CookieSiteTests {
     private static let hosts = ["shop.example.org", "www.example.org", "example.org", "other.example", "10.0.0.1"]
 
     private func cookie(_ name: String, host: String) throws -> Cookie {
@@ -135,44 +135,38 @@ struct CookieIndexTests {
         return try #require(jar.cookies.first)
     }
 
-    private func entry(_ cookie: Cookie) throws -> CookieStore.Entry {
-        var store = CookieStore(capacity: 1, suffixes: .defaultRule)
-        store.insert(cookie)
-        return try #require(store.entry(cookie.key))
-    }
-
     @Test func `Random insertions and removals are counted by site`() throws {
         var random = SplitMix(seed: 12)
-        var index = CookieIndex(suffixes: .defaultRule)
+        var store = CookieStore(capacity: 1_000, suffixes: .defaultRule)
         var model: [Cookie.Key: String] = [:]
         for _ in 0..<500 {
             let host = Self.hosts.randomElement(using: &random) ?? ""
             let cookie = try cookie("c\(random.next() % 5)", host: host)
             if model[cookie.key] == nil {
-                index.insert(try entry(cookie))
-                model[cookie.key] = index.site(of: host)
+                store.insert(cookie)
+                model[cookie.key] = store.site(of: host)
             } else {
-                index.remove(cookie.key)
+                store.remove(cookie.key)
                 model[cookie.key] = nil
             }
-            #expect(index.count == model.count)
-            #expect(Set(index.entries.map(\.cookie.key)) == Set(model.keys))
-            #expect(Set(index.sites) == Set(model.values))
-            for site in index.sites {
-                #expect(index.count(ofSite: site) == model.values.count { $0 == site })
-                #expect(index.entries(ofSite: site).reduce(0) { count, _ in count + 1 } == index.count(ofSite: site))
+            #expect(store.count == model.count)
+            #expect(Set(store.entries.map(\.cookie.key)) == Set(model.keys))
+            #expect(Set(store.sites) == Set(model.values))
+            for site in store.sites {
+                #expect(store.count(ofSite: site) == model.values.count { $0 == site })
+                #expect(store.entries(ofSite: site).reduce(0) { count, _ in count + 1 } == store.count(ofSite: site))
             }
         }
     }
 
-    @Test func `A key that is not in the index is neither updated nor removed`() throws {
-        var index = CookieIndex(suffixes: .defaultRule)
-        index.insert(try entry(cookie("a", host: "shop.example.org")))
+    @Test func `A key that is not in the store is neither updated nor removed`() throws {
+        var store = CookieStore(capacity: 1_000, suffixes: .defaultRule)
+        store.insert(try cookie("a", host: "shop.example.org"))
         let missing = try cookie("b", host: "shop.example.org").key
-        #expect(index.update(missing) { _ in true } == nil)
-        index.remove(missing)
-        #expect(index[missing] == nil)
-        #expect(index.count == 1)
+        #expect(store.update(missing) { _ in true } == nil)
+        store.remove(missing)
+        #expect(store[missing] == nil)
+        #expect(store.count == 1)
     }
 }
 
