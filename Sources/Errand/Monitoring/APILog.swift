@@ -41,7 +41,7 @@ public final class APILog: APIMonitor {
     }
 
     private let level: APIEvent.Level
-    private let format: LogFormat
+    private let details: Details
     private let write: @Sendable (String) -> Void
 
     /// Creates a log.
@@ -57,8 +57,7 @@ public final class APILog: APIMonitor {
         showing details: Details = [],
         write: (@Sendable (String) -> Void)? = nil
     ) {
-        self.level = level
-        format = LogFormat(details: details)
+        (self.level, self.details) = (level, details)
         #if canImport(os)
         self.write = write ?? { SystemLog.write($0) }
         #else
@@ -71,9 +70,12 @@ public final class APILog: APIMonitor {
         #if canImport(os)
         Signposts.emit(event)
         #endif
-        if case .ended(let ending) = event.kind { return end(event, with: ending) }
-        guard level > .endings, let entry = format.entry(for: event, isEverything: level == .everything) else { return }
-        write("#\(event.id) \(entry)")
+        if case .ended(let ending) = event.kind {
+            let entry = entry(for: event, ending)
+            write(level > .endings ? "#\(event.id) \(entry)" : entry)
+        } else if level > .endings, let entry = entry(for: event) {
+            write("#\(event.id) \(entry)")
+        }
     }
 
     /// The level of the log; on Apple's platforms every event, for the intervals in Instruments.
@@ -84,17 +86,6 @@ public final class APILog: APIMonitor {
         level
         #endif
     }
-
-    private func end(_ event: APIEvent, with ending: APIEnding) {
-        let response = event.response ?? ending.error?.response
-        let summary = LogFormat.Ending(
-            ending: ending,
-            response: response,
-            isCached: response?.source ?? .network != .network
-        )
-        let line = format.entry(for: event, summary, hidesResponse: level > .endings)
-        write(level > .endings ? "#\(event.id) \(line)" : line)
-    }
 }
 
 extension APIEnding {
@@ -104,33 +95,27 @@ extension APIEnding {
     }
 }
 
-struct LogFormat {
-    struct Ending {
-        let ending: APIEnding
-        let response: APIResponse?
-        let isCached: Bool
-    }
-
-    let details: APILog.Details
+extension APILog {
     private var redactor: Redactor { .shared }
 
     // MARK: Endings
 
-    /// With `hidesResponse`, the response's URL, headers and body are not repeated.
-    func entry(for event: APIEvent, _ end: Ending, hidesResponse: Bool) -> String {
-        var line = "\(event.method.rawValue.escaped) \(path(of: event, end.response).escaped)"
-        if let response = end.response { line += " \(response.status)" }
-        line += "\(outcome(of: end)) | \(text(of: event.elapsed))"
-        if let bytes = end.response?.byteCount { line += " | \(text(ofBytes: bytes))" }
-        if end.isCached { line += " | from the cache" }
+    private func entry(for event: APIEvent, _ ending: APIEnding) -> String {
+        let response = event.response ?? ending.error?.response
+        var line = "\(event.method.rawValue.escaped) \(path(of: event, response).escaped)"
+        if let response { line += " \(response.status)" }
+        line += "\(outcome(of: ending, response)) | \(text(of: event.elapsed))"
+        if let bytes = response?.byteCount { line += " | \(text(ofBytes: bytes))" }
+        if response?.source ?? .network != .network { line += " | from the cache" }
         if event.attempt > 0 { line += " | \(event.attempt) \(event.attempt == 1 ? "try" : "tries")" }
-        guard !hidesResponse, details != [], let response = end.response else { return line }
+        // On the other levels, entries before this one have them.
+        guard level == .endings, let response else { return line }
         return line + responseDetails(response)
     }
 
-    private func outcome(of end: Ending) -> String {
-        switch end.ending {
-        case .success: end.response?.serverCode.map { " code \($0)" } ?? ""
+    private func outcome(of ending: APIEnding, _ response: APIResponse?) -> String {
+        switch ending {
+        case .success: response?.serverCode.map { " code \($0)" } ?? ""
         case .failure(let error): " failed: \(failure(error))"
         case .cancelled: " cancelled"
         }
@@ -149,15 +134,15 @@ struct LogFormat {
     // MARK: Other events
 
     /// `nil` for an event without an entry.
-    func entry(for event: APIEvent, isEverything: Bool) -> String? {
+    private func entry(for event: APIEvent) -> String? {
         switch event.kind {
         case .requestMade(let request): self.request(request, of: event)
         case .redirected(let response): "redirected \(response.status)" + headers(response.headers)
         case .responded(let response): "responded \(line(of: response))"
         case .respondedFromCache(let response): "responded from the cache \(line(of: response))"
         case .failed(let error): "no response: \(failure(error))"
-        case .ended: nil
-        default: isEverything ? "\(event.method.rawValue.escaped) \(event.path.escaped) \(state(event.kind))" : nil
+        default:
+            level == .everything ? "\(event.method.rawValue.escaped) \(event.path.escaped) \(state(event.kind))" : nil
         }
     }
 
