@@ -56,7 +56,7 @@ final class ExchangeTrace: Sendable {
     @inline(never) func redirected(_ response: HTTPResponse) {
         guard let number else { return }
         phase.store(Phase.ended.rawValue, ordering: .releasing)
-        emit(.redirected(response), of: number)
+        for load in loads() { load.emit(.redirected(response), exchange: number) }
     }
 
     /// Does nothing for a shared exchange.
@@ -74,10 +74,6 @@ final class ExchangeTrace: Sendable {
             case .failure(let error): load.emit(.failed(load.failure(from: error)), exchange: number)
             }
         }
-    }
-
-    private func emit(_ kind: APIEvent.Kind, of number: UInt64) {
-        for load in loads() { load.emit(kind, exchange: number) }
     }
 
     private func emitFromTransport(_ kind: APIEvent.Kind, of number: UInt64) {

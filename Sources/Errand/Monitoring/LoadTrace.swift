@@ -18,10 +18,7 @@ final class LoadTrace: Sendable {
         var isDelivering = true
         var attempt = 0
         var queuedAt: Duration?
-        var hasStarted = false
         var hasEnded = false
-        /// That of a load that has ended.
-        var response: APIResponse?
         /// From ``queuedAt`` to the first turn, 0 if the load did not queue; `nil` before the first turn.
         var queueTime: Duration?
         /// That of the login when the load began to wait for the next one.
@@ -29,8 +26,7 @@ final class LoadTrace: Sendable {
 
         /// Returns whether it is the first turn.
         mutating func start(at uptime: Duration) -> Bool {
-            guard !hasStarted else { return false }
-            hasStarted = true
+            guard queueTime == nil else { return false }
             queueTime = uptime - (queuedAt ?? uptime)
             return true
         }
@@ -103,7 +99,7 @@ final class LoadTrace: Sendable {
     /// Does nothing if the load had its turn meanwhile.
     @inline(never) func didQueue() {
         emit(.queued) { state, uptime in
-            guard state.queuedAt == nil, !state.hasStarted else { return false }
+            guard state.queuedAt == nil, state.queueTime == nil else { return false }
             state.queuedAt = uptime
             return true
         }
@@ -147,8 +143,8 @@ final class LoadTrace: Sendable {
 
     /// Nothing is emitted afterwards.
     @inline(never) func end(_ ending: APIEnding, response: APIResponse? = nil) {
-        emit(.ended(ending)) { state, _ in
-            (state.hasEnded, state.response) = (true, response)
+        emit(.ended(ending), response: response) { state, _ in
+            state.hasEnded = true
             return true
         }
     }
@@ -202,19 +198,15 @@ final class LoadTrace: Sendable {
     private func emit(
         _ kind: APIEvent.Kind,
         exchange: UInt64? = nil,
+        response: APIResponse? = nil,
         _ accept: (inout State, _ uptime: Duration) -> Bool
     ) {
         let first = state.withLock { state -> APIEvent? in
             let uptime = SystemClock.uptime
             guard !state.hasEnded, accept(&state, uptime), observes(kind.level) else { return nil }
-            let event = makeEvent(kind, at: uptime, in: state, exchange: exchange)
-            guard state.items.isEmpty, !state.isDelivering else {
-                state.items.append(.event(event))
-                // Events of the transport may wait for their task.
-                return state.beginDelivery()
-            }
-            state.isDelivering = true
-            return event
+            let event = makeEvent(kind, at: uptime, in: state, exchange: exchange, response: response)
+            state.items.append(.event(event))
+            return state.beginDelivery()
         }
         deliver(first)
     }
@@ -223,11 +215,10 @@ final class LoadTrace: Sendable {
         _ kind: APIEvent.Kind,
         at uptime: Duration,
         in state: borrowing State,
-        exchange: UInt64? = nil
+        exchange: UInt64? = nil,
+        response: APIResponse? = nil
     ) -> APIEvent {
-        // The place of another event may be filled after the load has ended.
-        let response = if case .ended = kind { state.response } else { nil as APIResponse? }
-        return APIEvent(
+        APIEvent(
             kind,
             of: load,
             attempt: state.attempt,
