@@ -60,7 +60,6 @@ public final class CookieJar: Sendable {
 
     private let state: SharedCookieJarState
     private let saver: CookieSaver?
-    private let errorReporter: CookieFileErrorReporter
     private let suffixes: PublicSuffixList
     private let trustworthyLoopback: Bool
     private let makeOther: @Sendable (String) -> CookieJar
@@ -100,9 +99,7 @@ public final class CookieJar: Sendable {
         let state = SharedCookieJarState(
             CookieJarState(store, hasFile: file != nil, sessionCookies: sessionCookies)
         )
-        let errorReporter = CookieFileErrorReporter(hook: onError)
         self.state = state
-        self.errorReporter = errorReporter
         self.suffixes = suffixes
         self.trustworthyLoopback = trustworthyLoopback
         makeOther = { name in
@@ -116,7 +113,9 @@ public final class CookieJar: Sendable {
             )
         }
         cacheName = CookieFile.cacheName(of: file)
-        saver = file.map { CookieSaver(file: $0, state: state, errorReporter: errorReporter) }
+        saver = file.map {
+            CookieSaver(file: $0, state: state, errorReporter: CookieFileErrorReporter(hook: onError))
+        }
         saver?.load(at: date)
     }
 
@@ -257,9 +256,9 @@ public final class CookieJar: Sendable {
     func refresh(at uptime: Duration, date: Date) { saver?.refresh(at: uptime, date: date) }
 
     /// Keeps the owner or error hook that there is; the owner is not retained.
-    func attach(to owner: any CookieJarOwner) { errorReporter.attach(to: owner) }
+    func attach(to owner: any CookieJarOwner) { saver?.errorReporter.attach(to: owner) }
 
-    func reportProblems() { errorReporter.report() }
+    func reportProblems() { saver?.errorReporter.report() }
 }
 
 extension CookieJar {
