@@ -26,7 +26,7 @@ public final class APICache: Sendable {
         /// The beginnings of the names of those whose responses could not be removed, and are not to be found; with the names of
         /// those that have been removed since.
         var unremoved: [String: Set<String>] = [:]
-        var isUsable: Bool?
+        var isUsable = false
         /// What is being validated after it was used.
         var validating: Set<String> = []
         /// Stored since the last count of everything; `nil` before the first one.
@@ -109,16 +109,13 @@ public final class APICache: Sendable {
 
     // MARK: Sessions
 
-    /// `nil` when the folder cannot be used.
-    func session(_ name: String) -> CacheFolder? { session(name, tries: 10) }
-
-    /// Another process may end each one between its making and its opening.
-    private func session(_ name: String, tries: Int) -> CacheFolder? {
+    /// `nil` when the folder cannot be used; another process may end each one between its making and its opening.
+    func session(_ name: String, tries: Int = 10) -> CacheFolder? {
         if let session = state.withLock({ $0.sessions[name] }) {
             if session.seemsCurrent { return session }
             drop(session)
         }
-        guard state.withLock({ $0.isUsable }) ?? makeFolder(), isRemoved(name) else { return nil }
+        guard state.withLock({ $0.isUsable }) || makeFolder(), isRemoved(name) else { return nil }
         do throws(SystemError) {
             let new = try CacheFolder("\(folder)/\(name)", name: name) { [weak self] in self?.report($0) }
             let (session, _) = state.withLock { state in
@@ -137,7 +134,7 @@ public final class APICache: Sendable {
         } catch {
             // The folder of all of them may have been removed, or another process has ended a session just now.
             if error.number == ENOENT {
-                state.withLock { $0.isUsable = nil }
+                state.withLock { $0.isUsable = false }
                 if tries > 1 { return self.session(name, tries: tries - 1) }
             }
             report(APICacheError(.unusableFolder, reason: error.reason))
@@ -149,7 +146,7 @@ public final class APICache: Sendable {
     func drop(_ session: CacheFolder) {
         session.end()
         let removed = state.withLock { state in
-            state.isUsable = nil
+            state.isUsable = false
             return state.sessions[session.name] === session ? state.sessions.removeValue(forKey: session.name) : nil
         }
         withExtendedLifetime(removed) {}
@@ -212,9 +209,8 @@ public final class APICache: Sendable {
             reason = "the folder cannot be made"
         }
         if let reason { report(APICacheError(.unusableFolder, reason: reason)) }
-        let isUsable = reason == nil
-        state.withLock { $0.isUsable = isUsable ? true : nil }
-        return isUsable
+        state.withLock { $0.isUsable = reason == nil }
+        return reason == nil
     }
 
     /// Returns what ends the reservation; `nil` while another load validates the same.
