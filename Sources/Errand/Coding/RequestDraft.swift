@@ -7,8 +7,7 @@ struct RequestDraft: Sendable {
     /// What a load adds to the parameters of its screen, for example to request one page of a list.
     struct Addition: Sendable {
         let params: APIParams
-        /// Boxed, because most loads have none.
-        let link: Boxed<Link>?
+        let link: Link?
     }
 
     /// A URL from the server, which replaces path and query.
@@ -65,7 +64,7 @@ struct RequestDraft: Sendable {
 
     mutating func add(_ addition: Addition) {
         params = params?.merging(addition.params) ?? addition.params
-        replacement = addition.link.map { .link($0.wrappedValue) }
+        replacement = addition.link.map { .link($0) }
     }
 }
 

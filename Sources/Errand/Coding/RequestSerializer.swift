@@ -19,16 +19,10 @@ public struct RequestSerializer: Sendable {
         case custom(contentType: String, @Sendable (JSONValue) throws -> HTTPBody)
     }
 
-    /// What a request chooses about its parameters.
-    struct Choices: Sendable {
-        var placement = ParamPlacement.automatic
-        /// `nil` for the encoding of the service.
-        var encoding: ParamEncoding?
-    }
-
     let format: Format
-    /// Boxed, because most requests choose nothing.
-    private var choices: Boxed<Choices>?
+    private var placement = ParamPlacement.automatic
+    /// `nil` for the encoding of the service.
+    private(set) var ownEncoding: ParamEncoding?
 
     private init(_ format: Format) {
         self.format = format
@@ -72,20 +66,16 @@ public struct RequestSerializer: Sendable {
 
     /// This serializer with another placement of the parameters; ``ParamPlacement/automatic`` by default.
     public func placing(_ placement: ParamPlacement) -> RequestSerializer {
-        choosing { $0.placement = placement }
+        var changed = self
+        changed.placement = placement
+        return changed
     }
 
     /// This serializer with its own encoding of names, Booleans, spaces and `nil`; ``APIService/paramEncoding`` by
     /// default.
     public func encoding(_ encoding: ParamEncoding) -> RequestSerializer {
-        choosing { $0.encoding = encoding }
-    }
-
-    private func choosing(_ choose: (inout Choices) -> Void) -> RequestSerializer {
         var changed = self
-        var values = choices?.wrappedValue ?? Choices()
-        choose(&values)
-        changed.choices = Boxed(wrappedValue: values)
+        changed.ownEncoding = encoding
         return changed
     }
 }
@@ -96,16 +86,13 @@ extension RequestSerializer {
         return true
     }
 
-    var ownEncoding: ParamEncoding? { choices?.wrappedValue.encoding }
-
     func allowsBody(of method: HTTPMethod) -> Bool {
         placement(for: method) != .query || !method.encodesParamsInQuery
     }
 
     /// Never `automatic`.
     func placement(for method: HTTPMethod) -> ParamPlacement {
-        let chosen = choices?.wrappedValue.placement ?? .automatic
-        guard chosen == .automatic else { return chosen }
+        guard placement == .automatic else { return placement }
         if case .raw = format { return .query }
         return method.encodesParamsInQuery ? .query : .body
     }

@@ -66,7 +66,7 @@ extension PageStrategy {
         let params = try params(at: position)
         guard case .link(let url) = position else { return RequestDraft.Addition(params: params, link: nil) }
         let link = RequestDraft.Link(url: url, allowedOrigins: allowedOrigins)
-        return RequestDraft.Addition(params: params, link: Boxed(wrappedValue: link))
+        return RequestDraft.Addition(params: params, link: link)
     }
 }
 
