@@ -33,7 +33,8 @@ struct BodyRedaction {
         let count = data.reduce(0) { $0 + $1.count }
         if data.count == body.pieces.count {
             guard count <= Redactor.bodyLimit else { return Redactor.hidden(count: count) }
-            return redactor.body(Data(data.joined()), contentType: text)
+            let whole = Data(data.joined())
+            return whole.isEmpty ? "" : text(of: whole) ?? Redactor.hidden(whole)
         }
         if isMultipart, let boundary, count <= Redactor.bodyLimit {
             let multipart = MultipartRedaction(redactor: redactor, boundary: boundary)
@@ -41,8 +42,6 @@ struct BodyRedaction {
         }
         return body.pieces.map(\.placeholder).joined()
     }
-
-    private var text: String { boundary.map { "\(type); boundary=\"\($0)\"" } ?? type }
 }
 
 /// The printable form of a `multipart/form-data` body (RFC 7578).
