@@ -197,13 +197,13 @@ final class CacheFolder: Sendable {
                 try write(new, to: name)
                 return former
             }
-            if let former { unlinkat(folder.number, former, 0) }
+            if let former { remove(former) }
         } catch {
-            removeBody(of: new)
+            if let own = new.bodyName { remove(own) }
             throw error
         }
         // Another process may have been the last one.
-        if let own = new.bodyName, bodyName(of: name) != own { removeBody(of: new) }
+        if let own = new.bodyName, bodyName(of: name) != own { remove(own) }
         if name != key.name {
             CacheFileGroup.removeLeastRecentlyUsed(in: "\(path)/\(key.name)", keeping: Self.maxVariants)
         }
@@ -214,14 +214,7 @@ final class CacheFolder: Sendable {
     private func makeFolder(_ name: String) throws(SystemError) {
         if mkdirat(folder.number, name, 0o700) == 0 { return }
         guard errno == EEXIST else { throw .last("mkdirat") }
-        switch file(name) {
-        case .variants: return
-        case .file(let file):
-            removeBody(of: file)
-            remove(name)
-        // It was damaged, and is removed.
-        case .none: break
-        }
+        if case .file(let file) = file(name) { remove(file, name) }
         guard mkdirat(folder.number, name, 0o700) == 0 || errno == EEXIST else { throw .last("mkdirat") }
     }
 
@@ -248,7 +241,7 @@ final class CacheFolder: Sendable {
             try create(temporary).writeAll(file.bytes)
             guard renameat(folder.number, temporary, folder.number, name) == 0 else { throw .last("renameat") }
         } catch {
-            unlinkat(folder.number, temporary, 0)
+            remove(temporary)
             throw error
         }
     }
@@ -269,7 +262,7 @@ final class CacheFolder: Sendable {
             }
             return (.file(name: bodyName, length: length, checksum: checksum.value), length)
         } catch {
-            unlinkat(folder.number, bodyName, 0)
+            remove(bodyName)
             throw error
         }
     }
@@ -282,7 +275,7 @@ final class CacheFolder: Sendable {
 
     func remove(_ entry: CacheEntry) {
         remove(entry.name)
-        if case .file(let file) = entry.body { unlinkat(folder.number, file.name, 0) }
+        if let body = entry.bodyName { remove(body) }
     }
 
     /// All that is stored under a key.
@@ -290,9 +283,7 @@ final class CacheFolder: Sendable {
         let name = key.name
         switch file(name) {
         case .none: break
-        case .file(let file):
-            removeBody(of: file)
-            remove(name)
+        case .file(let file): remove(file, name)
         case .variants: removeAll(in: name)
         }
     }
@@ -312,8 +303,9 @@ final class CacheFolder: Sendable {
 
     private func remove(_ name: String) { unlinkat(folder.number, name, 0) }
 
-    private func removeBody(of file: CacheFile) {
-        if let name = file.bodyName { unlinkat(folder.number, name, 0) }
+    private func remove(_ file: CacheFile, _ name: String) {
+        if let body = file.bodyName { remove(body) }
+        remove(name)
     }
 
     private func removeAll(in name: String) {
