@@ -2,27 +2,14 @@ import Foundation
 
 /// The parameters of a service and of one load, each encoded either in the path or in the query, the body or both.
 struct MergedParams {
-    private var params: APIParams?
-    private let encoder: JSONEncoder
-    private let encoding: ParamEncoding
+    private(set) var params: APIParams?
+    let encoder: JSONEncoder
+    let encoding: ParamEncoding
     /// Whether numbers are written as an adapter of the parameters has read them, which may have signed them.
-    private let isAdapted: Bool
-    private var excluded: Set<String> = []
+    let isAdapted: Bool
+    private(set) var excluded: Set<String> = []
     /// `nil` for all names.
-    private var included: Set<String>?
-
-    init(
-        common: APIParams?,
-        specific: APIParams?,
-        encoder: JSONEncoder,
-        encoding: ParamEncoding = ParamEncoding(),
-        isAdapted: Bool = false
-    ) {
-        params = common.map { common in specific.map(common.merging) ?? common } ?? specific
-        self.encoder = encoder
-        self.encoding = encoding
-        self.isAdapted = isAdapted
-    }
+    private(set) var included: Set<String>?
 
     /// Whether there are no parameters, not even an empty object.
     var isEmpty: Bool { params == nil }

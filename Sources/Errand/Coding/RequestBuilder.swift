@@ -16,8 +16,7 @@ struct RequestBuilder: Sendable {
         let adapters = service.adapters
         if !adapters.params.isEmpty {
             context.sentParams = SentParams(draft, for: service)
-            let params = common.params?.merging(draft.params) ?? draft.params
-            adapted.draft.params = try await service.adapt(params, in: context)
+            adapted.draft.params = try await service.adapt(params(with: common), in: context)
             common.params = nil
         }
         let request = try adapted.request(with: common)
@@ -36,8 +35,7 @@ struct RequestBuilder: Sendable {
             return isComplete ? request : try completed(request, with: common)
         }
         var params = MergedParams(
-            common: common.params,
-            specific: draft.params,
+            params: params(with: common),
             encoder: service.encoder,
             encoding: draft.serializer.ownEncoding ?? service.paramEncoding,
             isAdapted: !service.adapters.params.isEmpty
@@ -60,6 +58,11 @@ struct RequestBuilder: Sendable {
         request.redirectPolicy = draft.redirectPolicy?.wrappedValue ?? service.redirectPolicy
         request.allowsCellularAccess = draft.allowsCellularAccess
         return request
+    }
+
+    private func params(with common: CommonValues) -> APIParams? {
+        guard let specific = draft.params else { return common.params }
+        return common.params?.merging(specific) ?? specific
     }
 
     private func completed(_ request: HTTPRequest, with common: CommonValues) throws(APIError) -> HTTPRequest {
@@ -180,8 +183,4 @@ extension APIService {
         }
         return complete
     }
-}
-
-extension APIParams {
-    fileprivate func merging(_ other: APIParams?) -> APIParams { other.map { merging($0) } ?? self }
 }
