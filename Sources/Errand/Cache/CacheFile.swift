@@ -137,12 +137,12 @@ struct CacheFile {
         for expected: CacheKey? = nil,
         where isWanted: (StoredResponse) -> Bool = { _ in true }
     ) {
-        var file = Reader(bytes)
+        var file = Reader(rest: bytes)
         guard file.take(8).map({ Array($0) == Self.magic }) == true, let checksum = file.number(),
             let head = file.part(),
             Self.checksum(head) == checksum
         else { return nil }
-        var reader = Reader(head)
+        var reader = Reader(rest: head)
         guard let key = reader.part(), let status = reader.number(), let requested = reader.number(),
             let received = reader.number(), let url = reader.url(expected),
             let selection = reader.selection(),
@@ -175,8 +175,6 @@ struct CacheFile {
 
     private struct Reader {
         private(set) var rest: UnsafeRawBufferPointer
-
-        init(_ bytes: UnsafeRawBufferPointer) { rest = bytes }
 
         mutating func take(_ count: UInt64) -> UnsafeRawBufferPointer? {
             guard count <= rest.count else { return nil }

@@ -45,12 +45,10 @@ struct CacheFileGroup {
                 continue
             }
             let response = String(name.prefix { $0 != CacheFolder.bodyMark })
-            groups[response, default: CacheFileGroup(response)].add(path, size, used)
+            groups[response, default: CacheFileGroup(name: response)].add(path, size, used)
         }
         return Array(groups.values)
     }
-
-    private init(_ name: String) { self.name = name }
 
     private mutating func add(_ path: String, _ size: Int64, _ used: timespec) {
         paths.append(path)

@@ -18,10 +18,6 @@ struct JSONMember {
         return range.map { text.startIndex + $0.lowerBound..<text.startIndex + $0.upperBound }
     }
 
-    private init(scanner: JSONScanner, convertsNames: Bool) {
-        (self.scanner, self.convertsNames) = (scanner, convertsNames)
-    }
-
     private mutating func range(of path: String) throws -> Range<Int>? {
         let start = scanner.position
         if let whole = try member(path) { return whole }

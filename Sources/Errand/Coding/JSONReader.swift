@@ -10,16 +10,12 @@ struct JSONReader {
     private var open: [Container] = []
     private let repairsValues: Bool
 
-    private init(_ scanner: JSONScanner, repairsValues: Bool) {
-        (self.scanner, self.repairsValues) = (scanner, repairsValues)
-    }
-
     /// An error has a position and no part of the text.
     ///
     /// With `repairsValues`, characters that are none are U+FFFD, and a number out of range is `null`.
     static func value(of text: Data, repairsValues: Bool = false) throws -> JSONValue {
         try text.withUnsafeBytes { bytes in
-            var reader = JSONReader(JSONScanner(bytes), repairsValues: repairsValues)
+            var reader = JSONReader(scanner: JSONScanner(bytes), repairsValues: repairsValues)
             return try reader.text()
         }
     }
@@ -105,8 +101,6 @@ extension JSONReader {
         /// `nil` in an array.
         var names: [String]?
         var elements: [JSONValue] = []
-
-        init(names: [String]?) { self.names = names }
 
         var end: UInt8 { names == nil ? UInt8(ascii: "]") : UInt8(ascii: "}") }
 

@@ -281,8 +281,6 @@ struct UnkeyedTree: UnkeyedDecodingContainer {
     let elements: [JSONValue]
     private(set) var currentIndex = 0
 
-    init(decoder: TreeDecoder, elements: [JSONValue]) { (self.decoder, self.elements) = (decoder, elements) }
-
     var codingPath: [any CodingKey] { decoder.codingPath }
     var count: Int? { elements.count }
     var isAtEnd: Bool { currentIndex == elements.count }

@@ -109,14 +109,10 @@ private struct CookieFileParser {
     let date: Date
     var contents = CookieFileFormat.Contents()
     var hasEnd = false
-    private var attributes: Attributes?
-
-    init(date: Date) {
-        self.date = date
-    }
+    var attributes: Attributes?
 
     /// The attributes, in a comment, of the cookie in the next line.
-    private struct Attributes {
+    struct Attributes {
         let created: Date
         let updated: CookieTimestamp
         let sameSite: Cookie.SameSite?

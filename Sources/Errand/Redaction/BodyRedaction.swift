@@ -149,10 +149,6 @@ struct JSONRedaction {
         }
     }
 
-    private init(redactor: Redactor, scanner: JSONScanner) {
-        (self.redactor, self.scanner) = (redactor, scanner)
-    }
-
     private mutating func run() -> Bool {
         while output.count <= Self.outputLimit {
             scanner.skipBlanks()
