@@ -71,7 +71,8 @@ public final class APICache: Sendable {
     ///     (RFC 9111 section 4.2.2), at most a day; false by default, so that such a response is validated.
     public init(folder: URL, capacity: Int = 100_000_000, usesHeuristicFreshness: Bool = false) {
         precondition(folder.isFileURL, "a cache's folder has a file URL")
-        self.folder = folder.absoluteURL.path(percentEncoded: false).droppingSlash
+        let path = folder.absoluteURL.path(percentEncoded: false)
+        self.folder = path.hasSuffix("/") ? String(path.dropLast()) : path
         self.capacity = Int64(max(0, min(capacity, .max / 2)))
         usesHeuristics = usesHeuristicFreshness
         Self.queue.async { [weak self] in self?.removeRest() }
@@ -332,10 +333,6 @@ public final class APICache: Sendable {
         // Those that are empty.
         for name in sessions where !open.contains(name) { rmdir("\(folder)/\(name)") }
     }
-}
-
-extension String {
-    fileprivate var droppingSlash: String { hasSuffix("/") ? String(dropLast()) : self }
 }
 
 /// A problem with the folder of an ``APICache``; no load fails because of it.

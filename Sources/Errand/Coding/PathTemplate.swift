@@ -32,18 +32,14 @@ struct PathTemplate {
         var path = ""
         let pieces = pieces
         for piece in pieces {
-            path += encoded(piece.text.utf8)
+            // The components of a URL are encoded when it is parsed.
+            path += isURL ? String(piece.text) : PercentEncoding.path(piece.text.utf8)
             if let name = piece.name { path += try segment(for: name, from: &params) }
         }
         guard pieces.last?.text.utf8.contains(UInt8(ascii: "{")) != true else {
             throw APIError(.invalidRequest, reason: "the path has a { without a }")
         }
         return path
-    }
-
-    /// Leaves a URL as it is, whose components are encoded when it is parsed.
-    private func encoded(_ part: Substring.UTF8View) -> String {
-        isURL ? String(Substring(part)) : PercentEncoding.path(part)
     }
 
     private func segment(for name: String, from params: inout MergedParams) throws(APIError) -> String {

@@ -33,9 +33,6 @@ struct CookieFile: Sendable {
         path = folder + name
     }
 
-    /// Where damaged contents are moved or copied to: one of 999 numbered files.
-    func corruptName(_ number: Int) -> String { "\(name).corrupt-\(number)" }
-
     /// Throws when other users may replace files in the folder.
     func checkFolder() throws(CookieFileError) {
         guard let reason = stat(ofTarget: folder)?.reasonToRefuseFolder else { return }
@@ -263,7 +260,7 @@ extension CookieFile {
     }
 
     private func corruptNames() throws(CookieFileError) -> (last: String?, free: String) {
-        let names = (1...999).map(corruptName)
+        let names = (1...999).map { "\(name).corrupt-\($0)" }
         guard let free = names.firstIndex(where: { stat(ofEntry: folder + $0) == nil }) else {
             throw CookieFileError(.cannotWrite, file: url, reason: "too many files were set aside")
         }

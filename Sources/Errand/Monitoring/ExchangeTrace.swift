@@ -28,10 +28,8 @@ final class ExchangeTrace: Sendable {
 
     /// `nil` when no request is under way.
     var number: UInt64? {
-        isEnded ? nil : current.load(ordering: .acquiring)
+        phase.load(ordering: .acquiring) == Phase.ended.rawValue ? nil : current.load(ordering: .acquiring)
     }
-
-    private var isEnded: Bool { phase.load(ordering: .acquiring) == Phase.ended.rawValue }
 
     /// Returns the request as it is to be given to the transport.
     @inline(never) func requestMade(_ request: HTTPRequest) -> HTTPRequest {

@@ -183,7 +183,6 @@ final class LoadTrace: Sendable {
         return response.withLoad(load.id, attempt: attempt, queueTime: queueTime)
     }
 
-    /// Adds the number of the try, and for the first one the time in the queue.
     func label(_ error: APIError) -> APIError {
         let (attempt, queueTime) = state.withLock { ($0.attempt, $0.queueTime) }
         return error.withLoad(load.id, attempt: attempt, queueTime: queueTime)
