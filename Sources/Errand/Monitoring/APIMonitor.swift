@@ -24,6 +24,7 @@ extension APIMonitor {
     public var observedLevel: APIEvent.Level { .everything }
 }
 
+/// The monitors of a proxy, which loads copy when they begin.
 struct ObservingMonitors: Sendable {
     private struct Entry {
         let monitor: any APIMonitor
@@ -39,10 +40,9 @@ struct ObservingMonitors: Sendable {
         level = entries.map(\.level).max() ?? .endings
     }
 
-    var isEmpty: Bool { entries.isEmpty }
     var all: [any APIMonitor] { entries.map(\.monitor) }
 
-    mutating func append(_ others: ObservingMonitors) {
+    private mutating func append(_ others: ObservingMonitors) {
         entries += others.entries
         level = max(level, others.level)
     }
@@ -50,24 +50,6 @@ struct ObservingMonitors: Sendable {
     func observe(_ event: APIEvent) {
         let level = event.kind.level
         for entry in entries where entry.level >= level { entry.monitor.observe(event) }
-    }
-}
-
-/// The monitors of a proxy, which loads read when they begin.
-final class MonitorList: Sendable {
-    private let monitors: Lock<ObservingMonitors>
-
-    init(_ monitors: [any APIMonitor]) {
-        self.monitors = Lock(ObservingMonitors(monitors))
-    }
-
-    var all: [any APIMonitor] {
-        get { monitors.withLock { $0 }.all }
-        set {
-            // Calls the monitors, and so not under the lock.
-            let new = ObservingMonitors(newValue)
-            monitors.withLock { exchange(&$0, with: new) }
-        }
     }
 
     /// `nil` when neither the proxy nor the service nor the load has a monitor.
@@ -78,9 +60,9 @@ final class MonitorList: Sendable {
         for service: APIService?,
         and own: (any APIMonitor)? = nil
     ) -> LoadTrace? {
-        var monitors = monitors.withLock { $0 }
+        var monitors = self
         if let own { monitors.append(ObservingMonitors([own])) }
         if let others = service?.monitors, !others.isEmpty { monitors.append(ObservingMonitors(others)) }
-        return monitors.isEmpty ? nil : LoadTrace(id: id, method: method, path: path, monitors: monitors)
+        return monitors.entries.isEmpty ? nil : LoadTrace(id: id, method: method, path: path, monitors: monitors)
     }
 }

@@ -88,7 +88,8 @@ extension APIProxy {
             let release = use.cache.reserve(url.absoluteString, in: use.folder)
         else { return }
         let (id, draft) = (RequestID.next(), call.draft)
-        let trace = monitorList.trace(of: id, method: draft.method, path: draft.path, for: call.service)
+        let monitors = monitorList.withLock { $0 }
+        let trace = monitors.trace(of: id, method: draft.method, path: draft.path, for: call.service)
         let ended = { @Sendable [endingPublisher] (result: Result<APIResponse, APIError>) in
             release()
             let result = result.mapError { $0.ended(id, draft.method, path: draft.path, messages: nil) }

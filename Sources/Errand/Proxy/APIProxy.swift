@@ -47,7 +47,7 @@ public final class APIProxy: Sendable {
     /// The stored responses of its loads; `nil`, the default, stores none.
     public let cache: APICache?
     let endingPublisher = EndingPublisher()
-    let monitorList: MonitorList
+    let monitorList: Lock<ObservingMonitors>
     /// The ``errorPresenter``, whose type is of a higher layer.
     @MainActor weak var presenter: AnyObject?
     private let state: Lock<State>
@@ -78,7 +78,7 @@ public final class APIProxy: Sendable {
         let transport = transport ?? SystemTransport()
         (self.transport, self.reachability, self.clock) = (transport, reachability, clock)
         queue = RequestQueue(limits: queueLimits, capacity: transport.capacity)
-        monitorList = MonitorList(monitors)
+        monitorList = Lock(ObservingMonitors(monitors))
         cookies.attach(to: self)
         cache?.attach(to: self)
     }
@@ -100,8 +100,12 @@ public final class APIProxy: Sendable {
     ///
     /// The proxy retains the monitors. A load is observed by the monitors that are set when it begins.
     public var monitors: [any APIMonitor] {
-        get { monitorList.all }
-        set { monitorList.all = newValue }
+        get { monitorList.withLock { $0 }.all }
+        set {
+            // Calls the monitors, and so not under the lock.
+            let new = ObservingMonitors(newValue)
+            monitorList.withLock { exchange(&$0, with: new) }
+        }
     }
 
     /// The loads that have begun and have not ended, oldest first.

@@ -43,7 +43,7 @@ struct PlainCall: Sendable {
         ended: @escaping @Sendable (Result<APIResponse, APIError>) -> Void
     ) {
         let (method, path) = (request.method, request.url.absoluteString)
-        let trace = proxy.monitorList.trace(of: id, method: method, path: path, for: service)
+        let trace = proxy.monitorList.withLock { $0 }.trace(of: id, method: method, path: path, for: service)
         let ended = { @Sendable (result: Result<APIResponse, APIError>) in
             let result = result.mapError {
                 $0.ended(id, method, path: request.url.path(percentEncoded: true), messages: backend?.errorMessages)

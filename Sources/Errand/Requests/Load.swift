@@ -140,7 +140,7 @@ extension APIManager {
             return
         }
         let own = options.reportsActivity ? ActivityMonitor(of: id, for: manager) : nil
-        trace = proxy.monitorList.trace(of: id, method: method, path: path, for: service, and: own)
+        trace = proxy.monitorList.withLock { $0 }.trace(of: id, method: method, path: path, for: service, and: own)
     }
 
     func activeLoad(with options: APIRequestOptions, login: LoginSession?) -> ActiveLoad {

@@ -524,9 +524,9 @@ struct ObservedLevelTests {
 
     @Test func `A load without monitors has no trace`() {
         var service = APIService.sample()
-        let (none, some) = (MonitorList([]), MonitorList([LevelRecorder(.endings)]))
-        func hasTrace(_ list: MonitorList) -> Bool {
-            list.trace(of: .next(), method: .get, path: "/", for: service) != nil
+        let (none, some) = (ObservingMonitors([]), ObservingMonitors([LevelRecorder(.endings)]))
+        func hasTrace(_ monitors: ObservingMonitors) -> Bool {
+            monitors.trace(of: .next(), method: .get, path: "/", for: service) != nil
         }
         #expect(!hasTrace(none) && hasTrace(some))
         service.monitors = [LevelRecorder(.endings)]
