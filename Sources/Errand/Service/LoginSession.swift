@@ -116,20 +116,14 @@ final class LoginSession: Sendable {
             defer { start() }
             let outcome = state.withLock { state -> Outcome? in
                 guard state.isRunning else { return isNew ? .success(()) : state.outcome }
-                state.waiters[id] = LoginWaiter(id: id, place: place, continuation: waiter)
-                if place != nil { state.unplacedWaiters.insert(id) }
-                if isNew { state.unsentWaiters.insert(id) }
+                state.waiters[id] = LoginWaiter(id: id, place: place, isUnsent: isNew, continuation: waiter)
                 return nil
             }
             // Not before: the next load would be sent with the login that was refused.
             if outcome == nil { place?.leaveForLogin() }
             return outcome
         } remove: {
-            state.withLock { state in
-                state.unsentWaiters.remove(id)
-                state.unplacedWaiters.remove(id)
-                return state.waiters.removeValue(forKey: id)
-            }?.continuation
+            state.withLock { $0.waiters.removeValue(forKey: id) }?.continuation
         }
     }
 
@@ -218,7 +212,11 @@ final class LoginSession: Sendable {
 
     /// Notifies the handler of an expired session before the waiters.
     private func finish(_ run: Int, of service: APIService, with outcome: Outcome) async {
-        if case .failure(let error) = outcome, error.isOfCancelledLogin, isDropped(run) { return }
+        // Cancelled together with the loads that needed it, so that none reports an expired session; what has begun since is sent,
+        // and needs a relogin of its own if it is refused.
+        if outcome.error?.isOfCancelledLogin == true, let dropped = state.withLock({ $0.closeUnneeded(run) }) {
+            return resume(dropped)
+        }
         // The user may have signed in meanwhile.
         let outcome = state.withLock { $0.hasSignedIn(since: run) } ? .success(()) : outcome
         if case .failure = outcome, let closed = state.withLock({ $0.closeFailedEarly(run) }) {
@@ -251,14 +249,6 @@ final class LoginSession: Sendable {
         if case .success = outcome { for waiter in waiters { waiter.place?.reserve() } }
         closed.holder?.resumeLane()
         for waiter in waiters { waiter.continuation.resume(returning: outcome) }
-    }
-
-    /// Closes a relogin that was cancelled together with the loads that needed it, so that no load reports an expired session.
-    private func isDropped(_ run: Int) -> Bool {
-        guard let dropped = state.withLock({ $0.closeUnneeded(run) }) else { return false }
-        // What has begun since then is sent, and needs a relogin of its own if it is refused.
-        resume(dropped)
-        return true
     }
 
     /// Notifies the handler once for each session, and not when the user has signed out meanwhile.

@@ -31,10 +31,6 @@ struct LoginState {
     /// Whether a load has succeeded with the login of ``generation``.
     private(set) var isProven = false
     var waiters: [RequestID: LoginWaiter] = [:]
-    /// Those without a place in the queue yet.
-    var unplacedWaiters: Set<RequestID> = []
-    /// Those that have not been sent, because they began during the relogin.
-    var unsentWaiters: Set<RequestID> = []
     /// The relogins that wait until the handler returns from an earlier one.
     var turns: [Int: CheckedContinuation<Bool, Never>] = [:]
     var hasSessionExpired = false
@@ -94,7 +90,6 @@ struct LoginState {
     }
 
     mutating func close() -> Closed {
-        (unsentWaiters, unplacedWaiters) = ([], [])
         let run = exchange(&self.run, with: nil)
         // What was sent with the login before is sent again, as after an outcome.
         if let run, run.hasSignedIn, !run.hasOutcome { nextGeneration() }
@@ -136,15 +131,15 @@ struct LoginState {
     /// Ends a relogin when all of its waiters have a place in the queue; until then, returns those that need one.
     mutating func closePlaced(_ number: Int) -> (closed: Closed, unplaced: [LoginWaiter]) {
         guard isCurrent(number) else { return (Closed(), []) }
-        let unplaced = unplacedWaiters.compactMap { waiters[$0] }
-        unplacedWaiters = []
+        let unplaced = waiters.values.filter(\.needsPlace)
+        for waiter in unplaced { waiters[waiter.id]?.needsPlace = false }
         return unplaced.isEmpty ? (close(), []) : (Closed(), unplaced)
     }
 
     /// Ends a relogin without an outcome, unless a load that was refused waits for it, or any that an early one has begun for.
     mutating func closeUnneeded(_ number: Int) -> Closed? {
         guard isCurrent(number), run?.earlyStart == nil || waiters.isEmpty,
-            unsentWaiters.isSuperset(of: waiters.keys)
+            waiters.values.allSatisfy(\.isUnsent)
         else { return nil }
         if run?.isCounted == true { limit.removeNewest() }
         return close()
@@ -172,7 +167,7 @@ struct LoginState {
 
     var delay: String {
         guard run?.hasBegun == true else { return "the relogin took too long: the one before has not returned" }
-        guard !unsentWaiters.isEmpty else { return "the relogin took too long" }
+        guard waiters.values.contains(where: \.isUnsent) else { return "the relogin took too long" }
         return "the relogin took too long; loads that began meanwhile wait for it, and one that its handler waits for, "
             + "but begins in a detached task, must have isLoginRequest"
     }
@@ -292,7 +287,11 @@ struct SentLogin: Sendable {
 struct LoginWaiter: Sendable {
     let id: RequestID
     let place: (any LoginPlace)?
+    /// It has not been sent, because it began during the relogin.
+    let isUnsent: Bool
     let continuation: CheckedContinuation<LoginSession.Outcome, Never>
+    /// Until its place in the queue is reserved.
+    var needsPlace = true
 }
 
 extension LoginWaiter: Comparable {
