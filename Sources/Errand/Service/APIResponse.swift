@@ -24,19 +24,13 @@ public struct APIResponse: Sendable {
         var statement: ServerFailure?
         var requestID: RequestID?
         var isStreamed = false
-        /// Boxed, because most responses are neither stored nor were.
-        var storage: Boxed<Storage>?
+        var source = Source.network
+        var age: Duration?
+        var forget: (@Sendable () -> Void)?
         /// By the type of the elements that a lenient decoder has left out.
         var skipped: [SkippedElements]?
         /// By the clock of the proxy; `nil` if that is not known.
         var receivedAt: Duration?
-    }
-
-    /// What a cache has to do with a response.
-    private struct Storage: Sendable {
-        var source = Source.network
-        var age: Duration?
-        var forget: (@Sendable () -> Void)?
     }
 
     // Boxed, because an asynchronous function reserves memory for each response that it may return.
@@ -75,11 +69,11 @@ public struct APIResponse: Sendable {
     }
 
     /// Where the response comes from; `network` without an ``APICache``.
-    public var source: Source { contents.storage?.wrappedValue.source ?? .network }
+    public var source: Source { contents.source }
     /// How old a stored response was when it was used; `nil` for one of the network.
-    public var age: Duration? { contents.storage?.wrappedValue.age }
+    public var age: Duration? { contents.age }
     /// Removes what is stored of it; `nil` if nothing is.
-    var forget: (@Sendable () -> Void)? { contents.storage?.wrappedValue.forget }
+    var forget: (@Sendable () -> Void)? { contents.forget }
     var receivedAt: Duration? { contents.receivedAt }
 
     /// Whether the body was passed on while it arrived, and is neither in memory nor in a file.
@@ -148,18 +142,10 @@ public struct APIResponse: Sendable {
 
     /// A stored response when it is used at `uptime`.
     func from(_ source: Source, age: Duration, at uptime: Duration = .zero) -> APIResponse {
-        with { response in
-            let storage = Storage(source: source, age: age, forget: response.storage?.wrappedValue.forget)
-            (response.storage, response.receivedAt) = (Boxed(wrappedValue: storage), uptime - age)
-        }
+        with { ($0.source, $0.age, $0.receivedAt) = (source, age, uptime - age) }
     }
     func forgotten(by forget: (@Sendable () -> Void)?) -> APIResponse {
-        guard let forget else { return self }
-        return with { response in
-            var storage = response.storage?.wrappedValue ?? Storage()
-            storage.forget = forget
-            response.storage = Boxed(wrappedValue: storage)
-        }
+        forget == nil ? self : with { $0.forget = forget }
     }
 
     func skippedElements(of type: any Any.Type, kept: Int) -> Int {
