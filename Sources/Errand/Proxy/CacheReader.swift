@@ -79,7 +79,7 @@ final class CacheReader<Value: Sendable> {
             guard !use.policy.isRule, mayDoWithout, error.isOfUnreachableServer else { return nil }
             failure = error
         }
-        return (try? await attempt.lookupRequest()).map { ($0, false, failure) }
+        return (try? await attempt.request(isOfLookup: true)).map { ($0, false, failure) }
     }
 
     @inline(never) private func shownValue() async throws(APIError) -> (any Sendable, APIResponse)? {

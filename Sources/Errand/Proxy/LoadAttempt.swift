@@ -32,11 +32,12 @@ final class LoadAttempt<Value: Sendable> {
     /// Whether the app could not make the common headers of the last one.
     private(set) var lacksHeaders = false
 
-    func request() async throws(APIError) -> HTTPRequest {
+    /// One for a lookup in the cache is never sent: adapters that sign or seal need no network for it.
+    func request(isOfLookup: Bool = false) async throws(APIError) -> HTTPRequest {
         lacksHeaders = true
-        let common = try await call.service.common()
-        lacksHeaders = false
-        guard call.service.adapters.isEmpty else { return try await adaptedRequest(with: common) }
+        let common = try await call.service.common(isOfLookup: isOfLookup)
+        lacksHeaders = common.lacksHeaders
+        guard call.service.adapters.isEmpty else { return try await adaptedRequest(with: common, isOfLookup) }
         return try plainRequest(with: common)
     }
 
@@ -53,17 +54,7 @@ final class LoadAttempt<Value: Sendable> {
         return request
     }
 
-    /// Returns the request for a lookup in the cache, for which adapters that sign or seal need no network; it is never sent.
-    func lookupRequest() async throws(APIError) -> HTTPRequest {
-        let common = try await call.service.common(isOfLookup: true)
-        guard call.service.adapters.isEmpty else { return try await adaptedRequest(with: common, isOfLookup: true) }
-        return try plainRequest(with: common)
-    }
-
-    private func adaptedRequest(
-        with common: CommonValues,
-        isOfLookup: Bool = false
-    ) async throws(APIError) -> HTTPRequest {
+    private func adaptedRequest(with common: CommonValues, _ isOfLookup: Bool) async throws(APIError) -> HTTPRequest {
         var context = call.adapterContext(attempt: number, clock: proxy.clock)
         context.isOfLookup = isOfLookup
         if !isOfLookup {
