@@ -47,16 +47,16 @@ final class LoginSession: Sendable {
     /// Returns the generation to send in, once no relogin runs; starts one if the renewal date has come.
     func ready(
         _ id: RequestID,
-        _ place: (any LoginPlace)? = nil,
+        _ place: any LoginPlace,
         for service: APIService,
         clock: any APIClock
     ) async throws(APIError) -> Int {
         let now = clock.date
         var newRun: Int?
         if state.withLock({ $0.isDue(at: now) }) {
-            place?.holdLane()
+            place.holdLane()
             newRun = state.withLock { $0.openIfDue(at: now, place) }
-            if newRun == nil { place?.resumeLane() }
+            if newRun == nil { place.resumeLane() }
         }
         try await wait(id, place, isNew: true) { if let newRun { start(newRun, of: service, clock: clock) } }.get()
         return generation
@@ -65,16 +65,16 @@ final class LoginSession: Sendable {
     /// Returns once a relogin has ended after `generation`; starts one if necessary.
     func renew(
         _ id: RequestID,
-        _ place: (any LoginPlace)? = nil,
+        _ place: any LoginPlace,
         after generation: Int,
         for service: APIService,
         clock: any APIClock
     ) async throws(APIError) {
         var step = state.withLock { $0.step(after: generation, for: place, isHeld: false) }
         if case .open = step {
-            place?.holdLane()
+            place.holdLane()
             step = state.withLock { $0.step(after: generation, for: place, isHeld: true) }
-            if case .opened = step {} else { place?.resumeLane() }
+            if case .opened = step {} else { place.resumeLane() }
         }
         var newRun: Int?
         switch step {
@@ -108,7 +108,7 @@ final class LoginSession: Sendable {
     /// `start` starts the relogin that this load has opened: not before the load waits, because it may end at once.
     private func wait(
         _ id: RequestID,
-        _ place: (any LoginPlace)?,
+        _ place: any LoginPlace,
         isNew: Bool = false,
         start: () -> Void
     ) async -> Outcome {
@@ -120,7 +120,7 @@ final class LoginSession: Sendable {
                 return nil
             }
             // Not before: the next load would be sent with the login that was refused.
-            if outcome == nil { place?.leaveForLogin() }
+            if outcome == nil { place.leaveForLogin() }
             return outcome
         } remove: {
             state.withLock { $0.waiters.removeValue(forKey: id) }?.continuation
@@ -236,9 +236,9 @@ final class LoginSession: Sendable {
             guard !unplaced.isEmpty else { return resume(closed) }
             // While the relogin still keeps others from being sent, so that none is before them.
             for waiter in unplaced.sorted() {
-                waiter.place?.reserve()
+                waiter.place.reserve()
                 // Cancelled meanwhile: its load may have left the place before this.
-                if state.withLock({ $0.waiters[waiter.id] == nil }) { waiter.place?.release() }
+                if state.withLock({ $0.waiters[waiter.id] == nil }) { waiter.place.release() }
             }
         }
     }
@@ -246,7 +246,7 @@ final class LoginSession: Sendable {
     /// Returns all loads to the queue in its order before the first of them goes on.
     private func resume(_ closed: LoginState.Closed, returning outcome: Outcome = .success(())) {
         let waiters = closed.waiters.sorted()
-        if case .success = outcome { for waiter in waiters { waiter.place?.reserve() } }
+        if case .success = outcome { for waiter in waiters { waiter.place.reserve() } }
         closed.holder?.resumeLane()
         for waiter in waiters { waiter.continuation.resume(returning: outcome) }
     }

@@ -13,7 +13,7 @@ struct LoginState {
         var isCounted = false
         var hasSignedIn = false
         /// Holds the loads with the same login in the queue.
-        var holder: (any LoginPlace)?
+        let holder: any LoginPlace
     }
 
     /// What a relogin that has ended leaves behind.
@@ -72,7 +72,7 @@ struct LoginState {
     }
 
     /// Opens a relogin only if the lane of the place is held.
-    mutating func step(after generation: Int, for place: (any LoginPlace)?, isHeld: Bool) -> Step {
+    mutating func step(after generation: Int, for place: any LoginPlace, isHeld: Bool) -> Step {
         guard !isRunning else {
             if self.generation == generation { requireRun() }
             return .wait
@@ -83,7 +83,7 @@ struct LoginState {
     }
 
     /// `holder` holds the loads with the same login in the queue until the relogin is closed.
-    mutating func open(earlyStart: Date? = nil, _ holder: (any LoginPlace)?) -> Int {
+    mutating func open(earlyStart: Date? = nil, _ holder: any LoginPlace) -> Int {
         lastRun += 1
         run = Run(number: lastRun, earlyStart: earlyStart, holder: holder)
         return lastRun
@@ -211,7 +211,7 @@ extension LoginState {
         return nil
     }
 
-    mutating func openIfDue(at date: Date, _ holder: (any LoginPlace)?) -> Int? {
+    mutating func openIfDue(at date: Date, _ holder: any LoginPlace) -> Int? {
         isDue(at: date) ? open(earlyStart: date, holder) : nil
     }
     func isDue(at date: Date) -> Bool {
@@ -286,7 +286,7 @@ struct SentLogin: Sendable {
 /// A load that waits for a relogin.
 struct LoginWaiter: Sendable {
     let id: RequestID
-    let place: (any LoginPlace)?
+    let place: any LoginPlace
     /// It has not been sent, because it began during the relogin.
     let isUnsent: Bool
     let continuation: CheckedContinuation<LoginSession.Outcome, Never>
@@ -297,7 +297,7 @@ struct LoginWaiter: Sendable {
 extension LoginWaiter: Comparable {
     /// Whether `lhs` returns to the queue before `rhs`.
     static func < (lhs: LoginWaiter, rhs: LoginWaiter) -> Bool {
-        let (rank, other) = (lhs.place?.rank ?? 0, rhs.place?.rank ?? 0)
+        let (rank, other) = (lhs.place.rank, rhs.place.rank)
         return rank == other ? lhs.id < rhs.id : rank > other
     }
 

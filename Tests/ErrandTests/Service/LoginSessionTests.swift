@@ -17,7 +17,7 @@ struct LoginSessionTests {
     private func renew(after generation: Int) -> Task<APIErrorType?, Never> {
         Task { [session, service] in
             do throws(APIError) {
-                try await session.renew(.next(), after: generation, for: service, clock: SystemClock())
+                try await session.renew(.next(), Place(), after: generation, for: service, clock: SystemClock())
                 return nil
             } catch {
                 return error.type
@@ -26,7 +26,7 @@ struct LoginSessionTests {
     }
 
     private func ready(by clock: any APIClock = SystemClock()) -> Task<Int?, Never> {
-        Task { [session, service] in try? await session.ready(.next(), for: service, clock: clock) }
+        Task { [session, service] in try? await session.ready(.next(), Place(), for: service, clock: clock) }
     }
 
     @Test func `Loads of one generation share a relogin, and a late one of it starts none`() async {
@@ -160,7 +160,7 @@ struct LoginSessionTests {
             LoginSession.Outcome.failure(APIError(.loginExpired)), LoginSession.Outcome.success(())
         )
         var state = LoginState()
-        let relogin = state.open(nil)
+        let relogin = state.open(Place())
         let isSet = state.setOutcome(fails ? failed : succeeded, of: relogin) != nil
         #expect(isSet)
         let isReplaced = state.setOutcome(fails ? succeeded : failed, of: relogin) != nil
