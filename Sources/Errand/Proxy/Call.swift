@@ -138,7 +138,7 @@ final class Call<Value: Sendable>: Sendable {
 
 extension APIService {
     func queueLane(_ priority: RequestPriority) -> QueueLane {
-        QueueLane(host: queueHost, service: ObjectIdentifier(login), priority: priority)
+        QueueLane(host: base.queueHost, service: ObjectIdentifier(login), priority: priority)
     }
 }
 

@@ -124,7 +124,7 @@ final class LoadRunner<Value: Sendable> {
         in generation: Int
     ) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?)? {
         guard request.isShareable else {
-            try await takeFirstTurn()
+            try await turn.takeFirst { cache?.willQueue() }
             return call.isCurrent(generation) && !call.hasSessionEnded ? try await exchange(request) : nil
         }
         let (wait, isFirstTry) = (QueueWait(), attempt.number == 1)
@@ -150,10 +150,6 @@ final class LoadRunner<Value: Sendable> {
         return response.map { ($0, nil) }
     }
 
-    private func takeFirstTurn() async throws(APIError) {
-        try await turn.takeFirst { cache?.willQueue() }
-    }
-
     // MARK: The cache
 
     /// Returns the value of a stored response; without one, takes the place of a load that has looked for it first.
@@ -161,7 +157,7 @@ final class LoadRunner<Value: Sendable> {
         let cache = CacheStage(use, of: call, in: proxy)
         self.cache = cache
         if let stored = try await CacheReader(cache, for: attempt).value() { return stored }
-        if use.readsFirst(call.draft.method), !call.isCoalescing { try await takeFirstTurn() }
+        if use.readsFirst(call.draft.method), !call.isCoalescing { try await turn.takeFirst { cache.willQueue() } }
         return nil
     }
 

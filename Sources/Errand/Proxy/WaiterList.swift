@@ -23,7 +23,9 @@ struct WaiterList<Waiter: Sendable>: Sendable {
     }
 
     mutating func remove(_ sequence: UInt64) -> Waiter? {
-        index(of: sequence).flatMap { remove(at: $0) }
+        let index = position(of: sequence)
+        guard index < entries.count, entries[index].sequence == sequence else { return nil }
+        return remove(at: index)
     }
 
     private mutating func remove(at index: Int) -> Waiter? {
@@ -40,11 +42,6 @@ struct WaiterList<Waiter: Sendable>: Sendable {
         guard entries.count > 2 * count + 64 else { return }
         entries.removeAll { $0.waiter == nil }
         head = 0
-    }
-
-    private func index(of sequence: UInt64) -> Int? {
-        let index = position(of: sequence)
-        return index < entries.count && entries[index].sequence == sequence ? index : nil
     }
 
     private func position(of sequence: UInt64) -> Int {

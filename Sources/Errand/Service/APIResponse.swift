@@ -188,7 +188,6 @@ public struct APIResponse: Sendable {
     public var isSuccess: Bool { (200..<300).contains(status) }
 
     var isJSON: Bool { headers.isJSON }
-    var isProblem: Bool { headers.mediaType == "application/problem+json" }
 }
 
 extension APIResponse: RedactedDescription {

@@ -69,7 +69,6 @@ public struct APIService: Sendable {
         get { contents.environment.baseURL }
         set { contents.environment.baseURL = newValue }
     }
-    var queueHost: String { base.queueHost }
     var base: BaseURL { contents.base }
     /// Header lines of every request; `nil`, the default, adds none.
     ///

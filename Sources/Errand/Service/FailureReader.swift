@@ -76,7 +76,7 @@ extension FailureReader {
     /// Reads only `application/problem+json`. The messages of fields are read from the member `errors`, which is an object, or an
     /// array of objects with `detail` and `pointer`.
     public static let problemDetails = FailureReader { response in
-        guard response.isProblem else { return nil }
+        guard response.headers.mediaType == "application/problem+json" else { return nil }
         let problem = try JSONValue(damaged: response.body)
         let code = problem["type"]?.string
         let failure = ServerFailure(
