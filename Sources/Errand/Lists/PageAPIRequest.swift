@@ -1,5 +1,3 @@
-import Observation
-
 /// A request whose responses are pages of one list.
 ///
 /// Call ``APIManager/reload(params:indicator:message:)`` to load the first page, and
@@ -43,15 +41,14 @@ where Page.Item: Sendable {
     /// When the maximum is reached, a page that adds rows on one side of the list removes a page on the other side. An item of a
     /// removed page may be added again. A page that is loaded again and names another cursor or link than before removes the
     /// pages below it.
-    @ObservationIgnored public var maxPages: Int?
+    public var maxPages: Int?
     /// The distance in rows from an end of the list at which ``APIManager/itemAppeared(at:)`` loads a page; 5 by default.
-    @ObservationIgnored public var prefetchDistance = 5
+    public var prefetchDistance = 5
 
     private(set) var list = PagedList<Item>()
     var isReloading = false
     /// Whether ``items`` are those of a reload, or edited, so that the pages that follow come from the network.
     private var isReloaded = false
-    private let observation = ChangeObservation()
     // The changes of which the observer has not been notified yet; at most one, except inside its methods.
     private var changes: [ListChange] = []
 
@@ -88,7 +85,7 @@ where Page.Item: Sendable {
 
     /// Registers the reader of a part of the list for changes.
     private func observed<Value>(_ value: Value) -> Value {
-        observation.access()
+        _ = changeCount
         return value
     }
 }
@@ -110,7 +107,7 @@ extension PageAPIRequest: Pager {
         (isReloading, isReloaded) = (false, false)
         // The rows of changes that the observer has not received are gone.
         changes = [.reload]
-        observation.recordChange()
+        changeCount += 1
         notifyObserver()
     }
 
@@ -126,7 +123,7 @@ extension PageAPIRequest: Pager {
         let position = list.begin(part, id: id, strategy: strategy, input: input, session: session)
         // A reload may have failed since, or one of the hooks has begun a newer one.
         if [.next, .prefetch, .previous].contains(part), list.isLoading(id) { isReloading = isReloaded }
-        observation.recordChange()
+        changeCount += 1
         guard maxPages.map({ $0 > 0 }) != false else {
             throw APIError(.invalidRequest, reason: "maxPages must be at least 1")
         }
@@ -182,7 +179,7 @@ extension PageAPIRequest: Pager {
         }
         // Before a reader of the list, which may remove all pages.
         if let change { changes.append(change) }
-        observation.recordChange()
+        changeCount += 1
         return change == nil ? nil : { self.notifyObserver() }
     }
 
@@ -216,7 +213,7 @@ extension PageAPIRequest {
         // The pages that are stored may not have the edit.
         if edits.contains(where: \.isOnServer) { (isReloading, isReloaded) = (true, true) }
         changes.append(change)
-        observation.recordChange()
+        changeCount += 1
         notifyObserver()
     }
 

@@ -72,6 +72,9 @@ public import Observation
     var content: (any Sendable)?
     // Of CachePolicy.first.
     var cachedContent: (any Sendable)?
+    // Registers the readers of what a generic subclass shows: an observed property of its own would create its key path at
+    // each access.
+    var changeCount = 0
     // Oldest first.
     var loads: [RequestID] = []
     // The number of those that were cancelled, and have not ended yet: a download removes its file before.
@@ -302,18 +305,6 @@ extension BaseAPIRequest {
         }
         for await _ in changes {}
     }
-}
-
-/// Registers the readers of a value, and notifies them of its changes.
-///
-/// Not generic, unlike the requests that have one: in a generic class, each access to an observed property creates its key path
-/// again.
-@MainActor @Observable final class ChangeObservation {
-    private var changeCount = 0
-
-    func access() { _ = changeCount }
-
-    func recordChange() { changeCount += 1 }
 }
 
 /// What a new load does to the earlier loads of the same request.

@@ -1,5 +1,3 @@
-import Observation
-
 /// A request whose response is received in elements while it arrives: lines, JSON values, server-sent events.
 ///
 /// A subclass adopts ``APIManager`` with its path and method, and may override ``strategy``. A load begins, is cancelled and ends
@@ -30,11 +28,10 @@ import Observation
     private var reader: StreamBuffer<Element>?
     // Of which load the elements are.
     private var elementsLoad: RequestID?
-    private let observation = ChangeObservation()
 
     /// The newest elements of the newest load that has received any, at most ``maxElements``; observable.
     public var elements: [Element] {
-        observation.access()
+        _ = changeCount
         return kept
     }
 
@@ -80,7 +77,7 @@ import Observation
             if elementsLoad == id { kept += elements } else { kept = elements }
             elementsLoad = id
             if kept.count > maxElements { kept.removeFirst(kept.count - max(0, maxElements)) }
-            observation.recordChange()
+            changeCount += 1
         }
         // An observer may have cancelled it.
         guard proxy.loads.contains(id) else { return }
@@ -89,7 +86,7 @@ import Observation
 
     override func didReset() {
         (kept, newElements, elementsLoad) = ([], [], nil)
-        observation.recordChange()
+        changeCount += 1
     }
 
     /// A load that begins now has this reader instead of the delegate.
