@@ -31,14 +31,12 @@ extension APIProxy {
 }
 
 extension BaseAPIRequest {
-    /// Does nothing if an async call receives the error.
     func present(_ error: APIError, to receiver: EndingReceiver) {
         switch receiver {
         case .delegate, .closure: present(error)
-        case .groups(let groups):
+        case .caller(let groups):
             let presentation = APIGroup.Presentation(of: self)
             for group in groups { group.recordFailure(error, presentation) }
-        case .caller: break
         }
     }
 

@@ -56,7 +56,7 @@ extension APIManager where Self: PagedManager {
         _ input: LoadInput
     ) async throws(APIError) -> IteratedPage<Item> {
         if newest == nil { cancelAllRequests() }
-        let id = try newest == nil ? begin(input: input, receiver: .caller) : nextLoad(after: newest)
+        let id = try newest == nil ? begin(input: input, receiver: .caller()) : nextLoad(after: newest)
         guard let id else { return IteratedPage(load: newest, items: .success(nil)) }
         let left = IteratedPage<Item>(load: newest, items: .failure(APIError(.cancelled)))
         let caller = LoadCaller(of: id, in: proxy, ifLeft: left)
@@ -75,7 +75,7 @@ extension APIManager where Self: PagedManager {
         if newest != nil, case .begin(.first)? = pager?.decision(for: .next) {
             throw APIError(.cancelled, reason: "the account or the environment has changed during the iteration")
         }
-        return load(.next, receiver: .caller)
+        return load(.next, receiver: .caller())
     }
 
     private var isLoadingOtherPart: Bool {

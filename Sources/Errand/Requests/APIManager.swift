@@ -138,7 +138,7 @@ extension APIManager {
     /// Calls `whenBegun` with what leaves the load.
     func value(
         from input: LoadInput,
-        receiver: EndingReceiver = .caller,
+        receiver: EndingReceiver = .caller(),
         progress: (@MainActor (TransferProgress) -> Void)? = nil,
         whenBegun: (_ leave: @escaping @MainActor () -> Void) -> Void = { _ in }
     ) async throws(APIError) -> Response {

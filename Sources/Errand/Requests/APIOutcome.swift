@@ -39,7 +39,7 @@ public import Observation
             let request = try make()
             let value = try await request.value(
                 from: .paramSource,
-                receiver: .groups([group]),
+                receiver: .caller(of: [group]),
                 whenBegun: { leave in
                     self.cancelLoad = leave
                     // A hook may have called `cancel()` while the load began.

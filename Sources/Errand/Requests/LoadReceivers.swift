@@ -2,16 +2,14 @@
 enum EndingReceiver {
     case delegate
     case closure
-    /// An async call, which throws the error.
-    case caller
-    /// Async calls of groups, of which one presents the error.
-    case groups([APIGroup])
+    /// Async calls, which throw the error; of those of groups, one presents it.
+    case caller(of: [APIGroup] = [])
 
     /// The receiver of a load that follows up: a call receives one ending, and an async one needs no delegate.
     var ofFollowUp: EndingReceiver {
         switch self {
         case .delegate, .closure: .delegate
-        case .caller, .groups: .caller
+        case .caller: .caller()
         }
     }
 }
@@ -32,14 +30,9 @@ extension BaseAPIRequest {
         switch receiver {
         case .delegate: receivers[id] = nil
         case .closure: if receivers[id] != nil { receivers[id] = .closure }
-        case .groups(let groups):
-            switch receivers[id] {
-            case .caller: receivers[id] = receiver
+        case .caller(let groups):
             // Those that there are may leave the load before its ending.
-            case .groups(let others): receivers[id] = .groups(others + groups)
-            default: break
-            }
-        case .caller: break
+            if case .caller(let others)? = receivers[id] { receivers[id] = .caller(of: others + groups) }
         }
         return id
     }

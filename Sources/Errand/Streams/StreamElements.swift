@@ -34,7 +34,7 @@ extension APIManager {
         StreamElements { [self] buffer in
             let request: StreamAPIRequest<Element> = self
             request.read(into: buffer)
-            let id = begin(input: LoadInput(params), receiver: .caller)
+            let id = begin(input: LoadInput(params), receiver: .caller())
             request.read(into: nil)
             wait(for: id) { buffer.finish($0.map { _ in }) }
             return StreamLoad(isActive: { [proxy] in proxy.loads.contains(id) }) { [proxy] in

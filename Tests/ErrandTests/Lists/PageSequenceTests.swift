@@ -207,7 +207,7 @@ struct PageSequenceTests {
     @Test func `A delegate that joins the load of an iteration is notified`() async throws {
         var pages = list.pages().makeAsyncIterator()
         #expect(try await pages.next() == Array(0..<10))
-        let id = list.load(.next, receiver: .caller)
+        let id = list.load(.next, receiver: .caller())
         #expect(list.loadNextPage() == id)
         #expect(await screen.ending() == .success)
         #expect(server.queries.count == 2)
@@ -226,7 +226,7 @@ struct PageSequenceTests {
         list.errorPresenter = presenter
         _ = try await list.value()
         server.failNextRequest()
-        let id = list.begin(receiver: .caller)
+        let id = list.begin(receiver: .caller())
         list.itemAppeared(at: 9)
         #expect(await list.ending(of: id).error?.type == .http)
         await sentinel(list.proxy)
