@@ -44,12 +44,10 @@ package struct ServerSentEventParser {
 
     /// For a new connection: an event that is not complete is discarded.
     mutating func reconnect() {
-        self = ServerSentEventParser(continuing: self)
-    }
-
-    private init(continuing other: ServerSentEventParser) {
-        (limit, lastEventID, reconnectionTime) = (other.limit, other.lastEventID, other.reconnectionTime)
+        let former = self
+        self = ServerSentEventParser(limit: limit)
         // An event without an ID has that of the one before.
+        (lastEventID, reconnectionTime) = (former.lastEventID, former.reconnectionTime)
     }
 
     package mutating func parse(_ bytes: UnsafeRawBufferPointer, into events: inout [ServerSentEvent]) throws(APIError)
