@@ -4,9 +4,10 @@ import Synchronization
 private struct StreamElements<Element: Sendable>: AsyncSequence, Sendable {
     typealias Failure = APIError
 
-    let begin: @MainActor @Sendable (StreamBuffer<Element>) -> StreamLoad
+    let proxy: APIProxy
+    let begin: @MainActor @Sendable (StreamBuffer<Element>) -> RequestID
 
-    func makeAsyncIterator() -> Iterator { Iterator(iteration: StreamIteration(begin: begin)) }
+    func makeAsyncIterator() -> Iterator { Iterator(iteration: StreamIteration(of: self)) }
 
     struct Iterator: AsyncIteratorProtocol {
         let iteration: StreamIteration<Element>
@@ -31,34 +32,25 @@ extension APIManager {
         params: RequestParams = .source
     ) -> some AsyncSequence<Element, APIError> & Sendable
     where Self: StreamAPIRequest<Element> {
-        StreamElements { [self] buffer in
+        StreamElements(proxy: proxy) { [self] buffer in
             let request: StreamAPIRequest<Element> = self
             request.read(into: buffer)
             let id = begin(input: LoadInput(params), receiver: .caller())
             request.read(into: nil)
             wait(for: id) { buffer.finish($0.map { _ in }) }
-            return StreamLoad(isActive: { [proxy] in proxy.loads.contains(id) }) { [proxy] in
-                proxy.leave(id) { buffer.finish(.failure(APIError(.cancelled))) }
-            }
+            return id
         }
     }
 }
 
-/// The load of an iteration.
-struct StreamLoad: Sendable {
-    let isActive: @Sendable () -> Bool
-    /// To be called once.
-    let leave: @Sendable () -> Void
-}
-
 /// Cancels its load when it is released.
 private final class StreamIteration<Element: Sendable>: Sendable {
-    private let begin: @MainActor @Sendable (StreamBuffer<Element>) -> StreamLoad
+    private let elements: StreamElements<Element>
     private let buffer = StreamBuffer<Element>()
-    private let load = Lock<StreamLoad?>(nil)
+    private let load = Lock<RequestID?>(nil)
     private let hasLeft = Atomic(false)
 
-    init(begin: @escaping @MainActor @Sendable (StreamBuffer<Element>) -> StreamLoad) { self.begin = begin }
+    init(of elements: StreamElements<Element>) { self.elements = elements }
 
     deinit {
         buffer.finish(.failure(APIError(.cancelled)))
@@ -66,22 +58,23 @@ private final class StreamIteration<Element: Sendable>: Sendable {
     }
 
     private func leaveOnce() {
-        guard let load = load.withLock(\.self), !hasLeft.exchange(true, ordering: .relaxed) else { return }
-        load.leave()
+        guard let id = load.withLock(\.self), !hasLeft.exchange(true, ordering: .relaxed) else { return }
+        elements.proxy.leave(id) { buffer.finish(.failure(APIError(.cancelled))) }
     }
 
     func next() async throws(APIError) -> Element? {
-        let load: StreamLoad
-        if let begun = self.load.withLock(\.self) {
-            load = begun
+        let id: RequestID
+        if let begun = load.withLock(\.self) {
+            id = begun
         } else {
             guard !Task.isCancelled else { throw APIError(.cancelled) }
-            load = await begin(buffer)
-            self.load.withLock { [load] in $0 = load }
+            id = await elements.begin(buffer)
+            load.withLock { [id] in $0 = id }
         }
+        let loads = elements.proxy.loads
         return try await withTaskCancellationHandler {
-            let next = await buffer.next(while: load.isActive)
-            guard case .success(.some) = next, !load.isActive() else { return next }
+            let next = await buffer.next(isActive: loads.contains(id))
+            guard case .success(.some) = next, !loads.contains(id) else { return next }
             // Not after a cancel, which ends the load before its elements are read; every other ending is for the next call.
             return await buffer.isCancelled() ? .failure(APIError(.cancelled)) : next
         } onCancel: {
@@ -122,9 +115,8 @@ final class StreamBuffer<Element: Sendable>: Sendable {
     }
 
     /// While its load is active, an element; afterwards one only when it is known that the load was not cancelled.
-    func next(while isActive: @Sendable () -> Bool) async -> Result<Element?, APIError> {
+    func next(isActive: Bool) async -> Result<Element?, APIError> {
         await withCheckedContinuation { reader in
-            let isActive = isActive()
             let (next, writer) = state.withLock { state -> (Result<Element?, APIError>?, Writer?) in
                 guard isActive || state.end != nil else {
                     state.reader = reader
