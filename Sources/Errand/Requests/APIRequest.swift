@@ -58,7 +58,7 @@ public final class APIRequest<Response: Sendable>: BaseAPIRequest, APIManager {
     ) {
         (self.path, self.method, self.responseSerializer) = (path, method, responseSerializer)
         super.init(delegate: delegate, paramSource: paramSource, proxy: proxy)
-        hooks = RequestHooks(
+        let hooks = RequestHooks(
             service: service,
             params: params,
             headers: headers,
@@ -70,6 +70,7 @@ public final class APIRequest<Response: Sendable>: BaseAPIRequest, APIManager {
             options: options,
             parts: parts
         )
+        self.hooks = Boxed(wrappedValue: hooks)
     }
 }
 
@@ -231,7 +232,7 @@ extension APIRequest {
 }
 
 /// What the hooks of an ``APIRequest`` return.
-final class RequestHooks: Sendable {
+struct RequestHooks: Sendable {
     let service: APIService?
     let params: APIParams?
     let headers: HTTPHeaders
@@ -242,21 +243,4 @@ final class RequestHooks: Sendable {
     let isLoginRequest: Bool
     let options: APIRequestOptions
     let parts: (@MainActor (inout MultipartForm) -> Void)?
-
-    init(
-        service: APIService?,
-        params: APIParams?,
-        headers: HTTPHeaders,
-        timeout: Duration?,
-        requestSerializer: RequestSerializer,
-        destination: HTTPRequest.Destination,
-        restartPolicy: RestartPolicy,
-        isLoginRequest: Bool,
-        options: APIRequestOptions,
-        parts: (@MainActor (inout MultipartForm) -> Void)?
-    ) {
-        (self.service, self.params, self.headers, self.timeout) = (service, params, headers, timeout)
-        (self.requestSerializer, self.destination, self.restartPolicy) = (requestSerializer, destination, restartPolicy)
-        (self.isLoginRequest, self.options, self.parts) = (isLoginRequest, options, parts)
-    }
 }

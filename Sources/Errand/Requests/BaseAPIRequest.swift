@@ -46,7 +46,7 @@ public import Observation
     @ObservationIgnored public let proxy: APIProxy
     @ObservationIgnored let namesProxy: Bool
     // What the hooks of an APIRequest return, which no subclass overrides.
-    @ObservationIgnored final var hooks: RequestHooks?
+    @ObservationIgnored final var hooks: Boxed<RequestHooks>?
 
     /// The raw response, whatever its status, of the newest ended load that received one.
     public internal(set) var rawResponse: APIResponse?
@@ -118,17 +118,17 @@ public import Observation
     ///
     /// Return a stored service or a copy of one. A service that is created anew for each load shares its login with no other
     /// load.
-    open var service: APIService? { hooks?.service }
+    open var service: APIService? { hooks?.wrappedValue.service }
     /// The headers of this request, which replace headers of the service with the same name; none by default.
     ///
     /// A name with `nil` adds no line and so keeps the service's; an adapter in ``APIRequestOptions/adapters`` can remove it. The
     /// transport writes `Host`, `Content-Length` and `Transfer-Encoding` itself, whatever is here. With a `Cookie`, the request has
     /// none of the jar.
-    open var headers: HTTPHeaders { hooks?.headers ?? [:] }
+    open var headers: HTTPHeaders { hooks?.wrappedValue.headers ?? [:] }
     /// The longest time without a byte sent or received; `nil`, the default, is the service's timeout.
-    open var timeout: Duration? { hooks?.timeout }
+    open var timeout: Duration? { hooks?.wrappedValue.timeout }
     /// How parameters are encoded as a body; JSON by default.
-    open var requestSerializer: RequestSerializer { hooks?.requestSerializer ?? .json }
+    open var requestSerializer: RequestSerializer { hooks?.wrappedValue.requestSerializer ?? .json }
     /// Where the body of a 2xx response is stored: in memory, a file, or a new file of a folder.
     ///
     /// By default in memory, or for a ``DownloadedFile`` in a new file in the temporary folder. The name of a file in a folder is
@@ -144,21 +144,21 @@ public import Observation
     /// The body of a response that is not 2xx is stored in memory, unless its status is one of
     /// ``APIRequestOptions/acceptedStatuses`` and the response is a ``DownloadedFile``; see ``ResponseSerializer/file``. A load
     /// with a file shares no exchange.
-    open var destination: HTTPRequest.Destination { hooks?.destination ?? .memory }
+    open var destination: HTTPRequest.Destination { hooks?.wrappedValue.destination ?? .memory }
     /// What to do when a load begins while another is running; cancels the running load by default.
-    open var restartPolicy: RestartPolicy { hooks?.restartPolicy ?? .cancelPrevious }
+    open var restartPolicy: RestartPolicy { hooks?.wrappedValue.restartPolicy ?? .cancelPrevious }
     /// Whether this request signs in; false by default.
     ///
     /// A request that signs in neither waits for a relogin nor starts one, and shares no exchange. It is exempt from the limits
     /// of requests and connections, because the loads that use up these limits may be waiting for the login. A load that begins
     /// inside ``ReloginHandler/relogin()`` is always treated as a login request.
-    open var isLoginRequest: Bool { hooks?.isLoginRequest ?? false }
+    open var isLoginRequest: Bool { hooks?.wrappedValue.isLoginRequest ?? false }
     /// Deadline, priority, retries, adapters and everything else; the defaults of ``APIRequestOptions`` by default.
-    open var options: APIRequestOptions { hooks?.options ?? APIRequestOptions() }
+    open var options: APIRequestOptions { hooks?.wrappedValue.options ?? APIRequestOptions() }
 
     /// Returns the parameters to send; by default, the given parameters unchanged.
     open func reformParams(_ params: APIParams?) -> APIParams? {
-        guard let own = hooks?.params else { return params }
+        guard let own = hooks?.wrappedValue.params else { return params }
         return params.map(own.merging) ?? own
     }
 
@@ -166,7 +166,7 @@ public import Observation
     ///
     /// Called once for each load. Parts need a ``requestSerializer`` that is `.multipart` and a method with a body; otherwise
     /// the load fails with `invalidRequest`.
-    open func appendParts(to form: inout MultipartForm) { hooks?.parts?(&form) }
+    open func appendParts(to form: inout MultipartForm) { hooks?.wrappedValue.parts?(&form) }
 
     // `nil` for a request without pages.
     var pager: (any Pager)? { nil }
