@@ -235,11 +235,17 @@ extension APIManager {
             draft: draft,
             serializer: serializer,
             options: LoadOptions(
-                options,
+                priority: options.priority,
                 loginRole: role,
-                trace: trace,
-                stream: stream,
-                cache: cache
+                coalescesIdentical: options.coalescesIdentical,
+                extras: LoadOptions.Extras(
+                    retryPolicy: options.retryPolicy,
+                    deadline: options.deadline,
+                    acceptedStatuses: options.acceptedStatuses,
+                    trace: trace,
+                    stream: stream,
+                    cache: cache
+                )
             ),
             progress: proxy.progress(of: id, sending: draft, streams: stream != nil, progressHandler)
         )

@@ -140,27 +140,3 @@ extension LoginRole {
         self = isInRelogin ? .partOfRelogin : request.isLoginRequest ? .signIn : .none
     }
 }
-
-extension LoadOptions {
-    init(
-        _ options: APIRequestOptions,
-        loginRole: LoginRole,
-        trace: LoadTrace?,
-        stream: (any StreamHandler)?,
-        cache: CacheUse?
-    ) {
-        self.init(
-            priority: options.priority,
-            loginRole: loginRole,
-            coalescesIdentical: options.coalescesIdentical,
-            extras: Extras(
-                retryPolicy: options.retryPolicy,
-                deadline: options.deadline,
-                acceptedStatuses: options.acceptedStatuses,
-                trace: trace,
-                stream: stream,
-                cache: cache
-            )
-        )
-    }
-}
