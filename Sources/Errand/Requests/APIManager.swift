@@ -135,21 +135,19 @@ extension APIManager {
         return loadFailedPart() ?? refresh(.first, input: nil)
     }
 
-    /// Calls `whenBegun` with what leaves the load.
+    /// A `caller` may leave the load before it has begun.
     func value(
         from input: LoadInput,
         receiver: EndingReceiver = .caller(),
         progress: (@MainActor (TransferProgress) -> Void)? = nil,
-        whenBegun: (_ leave: @escaping @MainActor () -> Void) -> Void = { _ in }
+        as caller: ResponseCaller? = nil
     ) async throws(APIError) -> Response {
         guard !Task.isCancelled else { throw APIError(.cancelled) }
-        let cancelled = Result<any Sendable, _>.failure(APIError(.cancelled))
-        let caller = LoadCaller(in: proxy, ifLeft: cancelled)
+        let caller = caller ?? ResponseCaller(in: proxy, ifLeft: .failure(APIError(.cancelled)))
         // Others may want the load when this call has left it.
         let report = progress.map { progress in { @MainActor in if caller.isWaiting { progress($0) } } }
         let id = begin(input: input, receiver: receiver, progress: report)
         caller.wait(for: id)
-        whenBegun { caller.leave() }
         wait(for: id, as: caller) { caller.end(with: $0) }
         defer { removeWaiters(of: caller) }
         return try Self.response(in: await caller.outcome()).get()

@@ -4,7 +4,7 @@ public import Observation
 @MainActor @Observable public final class APIOutcome<Response: Sendable> {
     /// How the request ended; `nil` until it has ended, and if it is never loaded.
     public private(set) var result: Result<Response, APIError>?
-    @ObservationIgnored private var cancelLoad: (@MainActor () -> Void)?
+    @ObservationIgnored private var caller: ResponseCaller?
     private var isCancelled = false
 
     /// The response.
@@ -26,7 +26,7 @@ public import Observation
     /// If other calls wait for the same load, the load continues for them, as after cancelling the task of a `value()`.
     public func cancel() {
         isCancelled = true
-        cancelLoad?()
+        caller?.leave()
     }
 
     func load<Manager: APIManager>(
@@ -37,21 +37,16 @@ public import Observation
         try await record { () throws(APIError) in
             guard !self.isCancelled, !Task.isCancelled else { throw APIError(.cancelled) }
             let request = try make()
-            let value = try await request.value(
-                from: .paramSource,
-                receiver: .caller(of: [group]),
-                whenBegun: { leave in
-                    self.cancelLoad = leave
-                    // A hook may have called `cancel()` while the load began.
-                    if self.isCancelled { self.cancelLoad?() }
-                }
-            )
-            return response(value)
+            let caller = ResponseCaller(in: request.proxy, ifLeft: .failure(APIError(.cancelled)))
+            self.caller = caller
+            // `make` may have called `cancel()`.
+            if self.isCancelled { caller.leave() }
+            return response(try await request.value(from: .paramSource, receiver: .caller(of: [group]), as: caller))
         }
     }
 
     func record(_ response: () async throws(APIError) -> Response) async throws(APIError) {
-        defer { cancelLoad = nil }
+        defer { caller = nil }
         do throws(APIError) {
             result = .success(try await response())
         } catch {

@@ -63,6 +63,9 @@ extension BaseAPIRequest {
         return waiters.filter { $0.id == id }
     }
 }
+/// A call that waits for the response.
+typealias ResponseCaller = LoadCaller<Result<any Sendable, APIError>>
+
 /// An async call that waits for a load; it leaves when its task is cancelled, and cancels the load if no other wants it.
 final class LoadCaller<Outcome: Sendable>: Sendable {
     private struct State {
