@@ -77,8 +77,9 @@ public import Observation
     var changeCount = 0
     // Oldest first.
     var loads: [RequestID] = []
-    // The number of those that were cancelled, and have not ended yet: a download removes its file before.
-    @ObservationIgnored var cancelledCount = 0
+    // The number of those that have been removed from `loads`, and have not ended yet: a cancelled download removes its file
+    // before.
+    @ObservationIgnored var endingCount = 0
     @ObservationIgnored var history = LoadHistory()
     @ObservationIgnored var waiters: [LoadWaiter] = []
     // Of loads whose ending is not for the delegate.
@@ -197,7 +198,7 @@ extension BaseAPIRequest {
     /// The delegate is notified after this has returned.
     public func cancelRequest(_ id: RequestID) {
         guard removeLoad(id) else { return }
-        cancelledCount += 1
+        endingCount += 1
         proxy.cancelRequest(id)
     }
 
@@ -208,7 +209,7 @@ extension BaseAPIRequest {
         // As for nearly each load that begins.
         guard !loads.isEmpty else { return }
         let removed = loads.filter(removeLoad)
-        cancelledCount += removed.count
+        endingCount += removed.count
         proxy.cancelRequests(removed)
     }
 
@@ -289,10 +290,10 @@ extension BaseAPIRequest {
     /// ```
     public func waitUntilIdle() async {
         repeat {
-            while isLoading || cancelledCount > 0, !Task.isCancelled { await waitForChange() }
+            while isLoading || endingCount > 0, !Task.isCancelled { await waitForChange() }
             // Not inside the ending, which is recorded before the delegate is notified.
             await withCheckedContinuation { delivery in proxy.deliver { delivery.resume() } }
-        } while (isLoading || cancelledCount > 0) && !Task.isCancelled
+        } while (isLoading || endingCount > 0) && !Task.isCancelled
     }
 
     /// Also returns when the calling task is cancelled.

@@ -350,13 +350,9 @@ extension APIManager {
         if let manager { manager.interceptor?.request(manager, willEnd: outcome.ending) }
         // The interceptor, the validator and reformData may have cancelled the load: then that is its ending.
         guard proxy.loads.contains(id) else { return }
-        // Before the claim, because observers of the loads may cancel it as well.
-        let isRemoved = manager?.removeLoad(id) == true
-        guard let load = proxy.loads.claim(id) else {
-            // Its ending is still to come.
-            if isRemoved { manager?.cancelledCount += 1 }
-            return
-        }
+        // Before the claim, because observers of the loads may cancel it as well: then its ending is still to come.
+        if manager?.removeLoad(id) == true { manager?.endingCount += 1 }
+        guard let load = proxy.loads.claim(id) else { return }
         if let file = load.file {
             outcome = file.end(with: outcome).mapError(ended)
             if outcome.error != nil { response = response?.withoutFile }
@@ -369,7 +365,7 @@ extension APIManager {
             proxy.cache?.endSessions(of: proxy.jar(for: service))
         }
         trace?.end(outcome.ending, response: response)
-        end(with: outcome, response: response, isFormer: isFormer, isRemoved: isRemoved)
+        end(with: outcome, response: response, isFormer: isFormer)
     }
 
     /// Requests the page of a list again if edits have made its response out of date; the load has not ended then.
@@ -460,8 +456,7 @@ extension APIManager {
     private func end(
         with outcome: Result<any Sendable, APIError>,
         response: APIResponse?,
-        isFormer: Bool = false,
-        isRemoved: Bool = false
+        isFormer: Bool = false
     ) {
         dropCalls()
         proxy.endingPublisher.publish {
@@ -472,7 +467,7 @@ extension APIManager {
             indicator?.hideLoading()
             return
         }
-        if !isRemoved, !manager.removeLoad(id) { manager.cancelledCount -= 1 }
+        if !manager.removeLoad(id) { manager.endingCount -= 1 }
         let notifyObserver = manager.record(
             outcome,
             of: id,

@@ -93,7 +93,7 @@ struct ReentrancyTests {
         await request.waitUntilIdle()
         #expect((request.response == nil) == resets && request.isSuccess != resets)
         #expect(screen.events.count == (resets ? 1 : 2))
-        #expect(!request.isLoading && request.loads.isEmpty && request.cancelledCount == 0)
+        #expect(!request.isLoading && request.loads.isEmpty && request.endingCount == 0)
     }
 
     @Test(.fault(74)) func `A load that an observer of the loads begins can be cancelled`() async {
