@@ -99,13 +99,11 @@ extension APIManager {
     let trace: LoadTrace?
     private let progress: (@MainActor (TransferProgress) -> Void)?
     private let presentsErrors: Bool
-    private var notifiesDelegateOfProgress = false
+    private let notifiesDelegateOfProgress: Bool
     /// Its deadline has passed: that its work is cancelled is not its ending.
     private var isFallingBack = false
     /// Its file is being discarded: only a cancel replaces its ending.
     private var isEnding = false
-    private let method: HTTPMethod
-    private let path: String
     /// For the texts of its errors.
     private let service: APIService?
     /// Of its beginning: the login of its response may be that, although another one has succeeded since.
@@ -133,21 +131,24 @@ extension APIManager {
     ) {
         (id, proxy) = (.next(), manager.proxy)
         (self.manager, self.role, self.service) = (manager, role, service)
-        (method, path, origin) = (draft.method, draft.path, LoadOrigin(draft, service, manager.proxy.jar(for: service)))
-        (self.indicator, self.progress, presentsErrors) = (indicator, progress, options?.presentsErrors ?? true)
+        origin = LoadOrigin(draft, service, proxy.jar(for: service))
+        (self.indicator, self.progress) = (indicator, progress)
+        presentsErrors = options?.presentsErrors == true
+        notifiesDelegateOfProgress = options?.reportsProgress == true
         guard let options else {
             trace = nil
             return
         }
         let own = options.reportsActivity ? ActivityMonitor(of: id, for: manager) : nil
-        trace = proxy.monitorList.withLock { $0 }.trace(of: id, method: method, path: path, for: service, and: own)
+        trace = proxy.monitorList.withLock { $0 }
+            .trace(of: id, method: draft.method, path: draft.path, for: service, and: own)
     }
 
     func activeLoad(with options: APIRequestOptions, login: LoginSession?) -> ActiveLoad {
         ActiveLoad(
             id: id,
-            method: method,
-            path: path,
+            method: origin.method,
+            path: origin.path,
             endsWithOwner: options.releasePolicy == .cancel,
             priority: options.priority,
             login: login,
@@ -156,16 +157,14 @@ extension APIManager {
             switch interruption {
             case .cancelled(let isMistake):
                 trace?.didCancel(isMistake: isMistake)
-                proxy.deliver { self.inScope { self.wasCancelled() } }
-            case .timedOut: proxy.deliver { self.inScope { self.timedOut() } }
+                proxy.deliver { self.scope.run { self.wasCancelled() } }
+            case .timedOut: proxy.deliver { self.scope.run { self.timedOut() } }
             }
         }
     }
 
     /// They refer to this load, by their progress.
     func dropCalls() { (callForPage, fallback) = (nil, nil) }
-
-    private func inScope(_ callback: () -> Void) { scope.run(callback) }
 
     // MARK: Sending
 
@@ -183,7 +182,7 @@ extension APIManager {
             }
             run(call)
         } catch {
-            proxy.deliver { self.inScope { self.didFinish(.failure(error)) } }
+            proxy.deliver { self.scope.run { self.didFinish(.failure(error)) } }
         }
     }
 
@@ -194,7 +193,7 @@ extension APIManager {
         _ options: APIRequestOptions,
         of manager: Manager
     ) throws(APIError) -> Call<Manager.Response>? {
-        var draft = RequestDraft(method: method, path: path)
+        var draft = RequestDraft(method: origin.method, path: origin.path)
         draft.params = manager.reformParams(manager.params(from: input, of: id))
         guard proxy.loads.contains(id) else { return nil }
         try manager.readHooks(for: &draft, input, options, of: id)
@@ -208,7 +207,6 @@ extension APIManager {
         guard proxy.loads.contains(id), manager.interceptor?.request(manager, shouldLoad: draft.params) != false else {
             return nil
         }
-        notifiesDelegateOfProgress = options.reportsProgress
         let (prepared, cookies) = try manager.prepare(service, with: options, as: role)
         guard proxy.loads.contains(id) else { return nil }
         let isAccepted = try APIError.mapped(to: .invalidRequest) {
@@ -266,7 +264,7 @@ extension APIManager {
     private func run(_ call: Call<Manager.Response>) {
         proxy.send(call) { result in
             guard !self.isFallingBack else { return }
-            self.inScope { self.didFinish(result) }
+            self.scope.run { self.didFinish(result) }
         }
     }
 
@@ -276,7 +274,7 @@ extension APIManager {
         return { [proxy, id] progress in
             proxy.delivery.deliver(progress, of: id) { progress in
                 guard proxy.loads.contains(id) else { return }
-                self.inScope { self.didMake(progress) }
+                self.scope.run { self.didMake(progress) }
             }
         }
     }
@@ -284,7 +282,7 @@ extension APIManager {
     /// Delivers a stored response on the main actor, before the ending.
     private var showHandler: CacheUse.ShowHandler {
         { [proxy] stored in
-            proxy.deliver { self.inScope { self.didLookUp(stored) } }
+            proxy.deliver { self.scope.run { self.didLookUp(stored) } }
         }
     }
 
@@ -319,7 +317,7 @@ extension APIManager {
 
     /// Ends with the response of an earlier load, which the hooks have had.
     func end(withFormer content: any Sendable, _ response: APIResponse) {
-        proxy.deliver { self.inScope { self.willEnd(with: .success(content), response, isFormer: true) } }
+        proxy.deliver { self.scope.run { self.willEnd(with: .success(content), response, isFormer: true) } }
     }
 
     private func didFinish(_ result: Result<LoadedValue<Manager.Response>, APIError>) {
@@ -336,7 +334,7 @@ extension APIManager {
         }
         isEnding = true
         file.discardLater(isRefused: error.refusesFile) { [proxy, outcome] in
-            proxy.deliver { self.inScope { self.willEnd(with: outcome, response) } }
+            proxy.deliver { self.scope.run { self.willEnd(with: outcome, response) } }
         }
     }
 
@@ -443,11 +441,11 @@ extension APIManager {
     private static var longestFallback: Duration { .seconds(1) }
 
     private func didFallBack(to stored: LoadedValue<Manager.Response>?) {
-        inScope { didFinish(stored.map(Result.success) ?? .failure(Interruption.timeout)) }
+        scope.run { didFinish(stored.map(Result.success) ?? .failure(Interruption.timeout)) }
     }
 
     func ended(_ error: APIError) -> APIError {
-        error.ended(id, method, path: path, messages: service?.errorMessages)
+        error.ended(id, origin.method, path: origin.path, messages: service?.errorMessages)
     }
 
     private func removeTemporaryFile() { if let temporaryFile { unlink(temporaryFile.path) } }
@@ -460,7 +458,7 @@ extension APIManager {
     ) {
         dropCalls()
         proxy.endingPublisher.publish {
-            EndedRequest(id, of: Manager.self, method, path: path, response, outcome.ending)
+            EndedRequest(id, of: Manager.self, origin.method, path: origin.path, response, outcome.ending)
         }
         guard let manager else {
             if outcome.error == nil { removeTemporaryFile() }

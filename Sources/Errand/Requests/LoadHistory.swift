@@ -31,8 +31,8 @@ extension LoadInput {
 
 /// What a load is one of, besides its parameters.
 struct LoadOrigin {
-    private let method: HTTPMethod
-    private let path: String
+    let method: HTTPMethod
+    let path: String
     private let baseURL: URL?
     private let login: LoginSession?
     private let cookies: CookieJar
