@@ -83,6 +83,15 @@ where Page.Item: Sendable {
 
     override var pager: (any Pager)? { self }
 
+    override func didReset() {
+        list = PagedList()
+        (isReloading, isReloaded) = (false, false)
+        // The rows of changes that the observer has not received are gone.
+        changes = [.reload]
+        changeCount += 1
+        notifyObserver()
+    }
+
     /// Registers the reader of a part of the list for changes.
     private func observed<Value>(_ value: Value) -> Value {
         _ = changeCount
@@ -100,15 +109,6 @@ extension PageAPIRequest: Pager {
 
     func decision(for part: ListPart) -> PageLoadDecision {
         list.decision(for: part, in: proxy.userSession(of: serviceForNewLoad), isActive: proxy.loads.contains)
-    }
-
-    func removeAllPages() {
-        list = PagedList()
-        (isReloading, isReloaded) = (false, false)
-        // The rows of changes that the observer has not received are gone.
-        changes = [.reload]
-        changeCount += 1
-        notifyObserver()
     }
 
     func loadWillBegin(

@@ -223,7 +223,6 @@ extension BaseAPIRequest {
         (rawResponse, error, progress, content, cachedContent) = (nil, nil, nil, nil, nil)
         (newestEndedID, isSuccess) = (nil, false)
         history.removeInput()
-        pager?.removeAllPages()
         didReset()
     }
 

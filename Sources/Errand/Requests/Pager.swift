@@ -8,7 +8,6 @@
     var lastPageLoad: RequestID? { get }
     var followUp: ListPart? { get }
 
-    func removeAllPages()
     func input(of part: ListPart) -> LoadInput
     func decision(for part: ListPart) -> PageLoadDecision
 
