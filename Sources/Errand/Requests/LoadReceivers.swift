@@ -72,7 +72,6 @@ final class LoadCaller<Outcome: Sendable>: Sendable {
         /// `nil` until the load has begun.
         var id: RequestID?
         var hasLeft = false
-        var hasEnded = false
         var waiter: CheckedContinuation<Outcome, Never>?
         var outcome: Outcome?
     }
@@ -88,7 +87,7 @@ final class LoadCaller<Outcome: Sendable>: Sendable {
         self.ifLeft = ifLeft
     }
 
-    var isWaiting: Bool { state.withLock { !$0.hasEnded } }
+    var isWaiting: Bool { state.withLock { $0.outcome == nil } }
 
     func outcome() async -> Outcome {
         await withCancellableContinuation(ifCancelled: ifLeft) { waiter in
@@ -104,9 +103,8 @@ final class LoadCaller<Outcome: Sendable>: Sendable {
 
     func end(with outcome: Outcome) {
         let waiter = state.withLock { state -> CheckedContinuation<Outcome, Never>? in
-            guard !state.hasEnded else { return nil }
-            state.hasEnded = true
-            if state.waiter == nil { state.outcome = outcome }
+            guard state.outcome == nil else { return nil }
+            state.outcome = outcome
             return exchange(&state.waiter, with: nil)
         }
         waiter?.resume(returning: outcome)
