@@ -171,7 +171,7 @@ extension PageAPIRequest: Pager {
         switch result {
         case .success(let content):
             // A reload that had no network: the following pages are those that were stored with it.
-            if response?.source == .cache, list.isFirstPage(id), !list.isOutdated(id) { isReloading = false }
+            if response?.source == .cache, list.isFirstPage(id) { isReloading = false }
             change = accept(content, in: response, of: id)
             if case .reload? = change { isReloaded = isReloading }
         case .failure(let error):

@@ -86,8 +86,10 @@ struct PagedList<Item> {
     }
 
     func isLoading(_ id: RequestID) -> Bool { pending?.id == id }
-    func isFirstPage(_ id: RequestID) -> Bool { isLoading(id) && pending?.part == .first }
-    func isOutdated(_ id: RequestID) -> Bool { isLoading(id) && pending?.isOutdated == true }
+    /// Whether the load replaces the list.
+    func isFirstPage(_ id: RequestID) -> Bool {
+        isLoading(id) && pending?.part == .first && pending?.isOutdated == false
+    }
 
     /// An edit of an item that the list does not have makes a page that is loading out of date, which may have it.
     ///

@@ -107,10 +107,9 @@ extension StreamStrategy {
             EventReader(limit) { event throws(APIError) in
                 do {
                     return try transform(event, service.customDecoder ?? service.decoder)
-                } catch let error as APIError {
-                    throw error
                 } catch {
-                    throw APIError(.decoding, reason: "an event could not be read", underlying: error)
+                    let reason = "an event could not be read"
+                    throw error as? APIError ?? APIError(.decoding, reason: reason, underlying: error)
                 }
             }
         }

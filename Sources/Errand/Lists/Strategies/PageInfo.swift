@@ -118,12 +118,7 @@ final class PageJSON: Sendable {
     }
 
     /// The parsed body takes more memory than the page.
-    func discard() {
-        parsed.withLock { state in
-            defer { state = nil }
-            return state
-        }
-    }
+    func discard() { _ = parsed.withLock { exchange(&$0, with: nil) } }
 }
 
 extension PageInfo {
