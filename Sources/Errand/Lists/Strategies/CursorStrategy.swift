@@ -10,12 +10,10 @@ struct CursorStrategy: PageStrategy {
     var sizeKey: String?
     var size = 20
 
-    /// The start of the list, or `startCursor`.
     var start: PagePosition {
         startCursor.map { .cursor($0, parameter: cursorKey) } ?? .start
     }
 
-    /// Returns the cursor, if there is one, and the size.
     func params(at position: PagePosition) throws(PageStrategyError) -> APIParams {
         guard sizeKey == nil || size > 0 else {
             throw PageStrategyError("a page of \(size) items cannot be requested")

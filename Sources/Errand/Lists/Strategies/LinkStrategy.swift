@@ -10,7 +10,7 @@ struct LinkStrategy: PageStrategy {
 
     var start: PagePosition { .start }
 
-    /// Returns the size for the first page; a link contains all its parameters.
+    /// A link contains all its parameters.
     func params(at position: PagePosition) throws(PageStrategyError) -> APIParams {
         if case .link = position { return [:] }
         guard position == .start else { throw PageStrategyError("no link: \(position)") }

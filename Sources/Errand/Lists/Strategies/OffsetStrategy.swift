@@ -3,9 +3,6 @@ struct OffsetStrategy: PageStrategy {
     var limitKey = "limit"
     var limit = 20
     var startOffset = 0
-    /// If the total is too small, items are missing.
-    ///
-    /// If this is false, the list requests one page more when its last page is as long as the others, or the only one.
     var totalIsExact = false
 
     var start: PagePosition { .offset(max(0, startOffset)) }
@@ -16,7 +13,6 @@ struct OffsetStrategy: PageStrategy {
         return [offsetKey: offset, limitKey: limit]
     }
 
-    /// Returns the offset after the page's items, unless the page is the last.
     func position(after page: PageInfo) -> PagePosition? {
         guard case .offset(let offset) = page.position else { return nil }
         let (next, overflow) = offset.addingReportingOverflow(page.itemCount)
@@ -24,15 +20,11 @@ struct OffsetStrategy: PageStrategy {
         return .offset(next)
     }
 
-    /// Returns `.more` if more than one item of the total is missing, `.end` if the total is reached or the first page is
-    /// shorter than `limit`, and `.unknown` otherwise.
     func expectation(after page: PageInfo) -> PageExpectation {
         guard case .offset(let offset) = page.position else { return .more }
         return detector(for: page, offset: offset).expectation
     }
 
-    /// Returns an offset that is lower by the largest number of items received in one page.
-    ///
     /// The list ignores those items of the previous page that it has already.
     func position(before page: PageInfo) -> PagePosition? {
         guard case .offset(let offset) = page.position, offset > 0 else { return nil }

@@ -5,7 +5,6 @@ struct PageNumberStrategy: PageStrategy {
     var size = 20
     /// `nil` is `first`.
     var startNumber: Int?
-    /// If the total is too small, items are missing.
     var totalIsExact = false
 
     var start: PagePosition { .number(startNumber ?? first) }
@@ -16,20 +15,16 @@ struct PageNumberStrategy: PageStrategy {
         return [pageKey: number, sizeKey: size]
     }
 
-    /// Returns the next number, unless the page is the last.
     func position(after page: PageInfo) -> PagePosition? {
         guard case .number(let number) = page.position, page.itemCount > 0, number < .max else { return nil }
         return detector(for: page, number: number).isEnd(totalIsExact: totalIsExact) ? nil : .number(number + 1)
     }
 
-    /// Returns `.more` if more than one item of the total is missing, `.end` if the total is reached or the first page is
-    /// shorter than `size`, and `.unknown` otherwise.
     func expectation(after page: PageInfo) -> PageExpectation {
         guard case .number(let number) = page.position else { return .more }
         return detector(for: page, number: number).expectation
     }
 
-    /// Returns the number before, down to `first`.
     func position(before page: PageInfo) -> PagePosition? {
         guard case .number(let number) = page.position, number > first else { return nil }
         return .number(number - 1)
