@@ -9,9 +9,7 @@ private struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, Sen
     struct Iterator: AsyncIteratorProtocol {
         let list: List
         let input: LoadInput
-        private var newest: RequestID?
-
-        init(list: List, input: LoadInput) { (self.list, self.input) = (list, input) }
+        var newest: RequestID?
 
         mutating func next() async throws(APIError) -> [List.Item]? {
             guard !Task.isCancelled else { throw APIError(.cancelled) }

@@ -79,9 +79,6 @@ public import Observation
         delegate?.group(self, didFinish: finishedCount, of: count)
     }
 
-    /// Whether it presents an error of its requests that is still to come.
-    var willPresentErrors: Bool { presentsErrors && result == nil && task?.isCancelled == false }
-
     /// Of one failure, by the first of the groups that share its request to end with it.
     @MainActor final class Presentation {
         private let request: BaseAPIRequest
@@ -97,7 +94,8 @@ public import Observation
 
     /// Keeps the first failure of a request that presents errors.
     func recordFailure(_ error: APIError, _ presentation: Presentation) {
-        if failure == nil, willPresentErrors { failure = (error, presentation) }
+        guard failure == nil, presentsErrors, result == nil, task?.isCancelled == false else { return }
+        failure = (error, presentation)
     }
 
     func replaceFailure(by error: APIError?) {

@@ -58,7 +58,7 @@ extension LoadOrigin: Equatable {
 /// Which loads of a request are the newest, and what ``BaseAPIRequest/loadAgain()`` sends.
 struct LoadHistory {
     private(set) var newestEndedID: RequestID?
-    private(set) var newestResponse: RequestID?
+    private var newestResponse: RequestID?
     private(set) var newestSuccess: RequestID?
     private var newestLookup: RequestID?
     private var newestInput: (id: RequestID, input: LoadInput)?
