@@ -158,24 +158,58 @@ private struct ByteReader: StreamReader {
     mutating func read(_ bytes: UnsafeRawBufferPointer, into elements: inout [Data]) { elements.append(Data(bytes)) }
 }
 
-private struct LineReader<Element: Sendable>: StreamReader {
-    private var splitter: LineSplitter
+/// Splits bytes into lines as they arrive, wherever they are cut: a line ends with LF or CRLF, the last one also without.
+struct LineReader<Element: Sendable>: StreamReader {
+    /// In bytes, of one line.
+    private let limit: Int
     private let element: (UnsafeRawBufferPointer, _ number: Int) throws(APIError) -> Element?
+    private var line: [UInt8] = []
+    /// The number of the newest complete line.
+    private var count = 0
 
     init(_ limit: Int, _ element: @escaping (UnsafeRawBufferPointer, _ number: Int) throws(APIError) -> Element?) {
-        (splitter, self.element) = (LineSplitter(limit: limit), element)
+        (self.limit, self.element) = (limit, element)
     }
 
     mutating func read(_ bytes: UnsafeRawBufferPointer, into elements: inout [Element]) throws(APIError) {
-        try splitter.split(bytes) { line, number throws(APIError) in
-            if let element = try element(line, number) { elements.append(element) }
+        var rest = bytes
+        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+            let part = UnsafeRawBufferPointer(rebasing: rest[..<end])
+            rest = rest.dropping(end + 1)
+            guard !line.isEmpty else {
+                try checkSize(part)
+                try append(part, to: &elements)
+                continue
+            }
+            try keep(part)
+            try finish(into: &elements)
         }
+        try keep(rest)
     }
 
+    /// For a last line without an end.
     mutating func finish(into elements: inout [Element]) throws(APIError) {
-        try splitter.finish { line, number throws(APIError) in
-            if let element = try element(line, number) { elements.append(element) }
-        }
+        guard !line.isEmpty else { return }
+        let whole = exchange(&line, with: [])
+        try whole.withUnsafeBytes { line in
+            Result { () throws(APIError) in try append(line, to: &elements) }
+        }.get()
+    }
+
+    private mutating func append(_ line: UnsafeRawBufferPointer, to elements: inout [Element]) throws(APIError) {
+        count += 1
+        if let element = try element(line.withoutReturn, count) { elements.append(element) }
+    }
+
+    private mutating func keep(_ part: UnsafeRawBufferPointer) throws(APIError) {
+        try checkSize(part)
+        line += part
+    }
+
+    /// The end of a line does not count.
+    private func checkSize(_ part: UnsafeRawBufferPointer) throws(APIError) {
+        guard line.count + part.count - ((part.last ?? line.last) == UInt8(ascii: "\r") ? 1 : 0) > limit else { return }
+        throw APIError(.responseTooLarge, reason: "line \(count + 1) is larger than \(limit) bytes")
     }
 }
 
@@ -205,67 +239,6 @@ private struct EventReader<Element: Sendable>: StreamReader {
     mutating func reconnect() {
         parser.reconnect()
         hasEvent = false
-    }
-}
-
-/// Splits bytes into lines as they arrive, wherever they are cut: a line ends with LF or CRLF, the last one also without.
-struct LineSplitter {
-    private static let lineFeed = UInt8(ascii: "\n")
-
-    /// In bytes, of one line.
-    private let limit: Int
-    private var line: [UInt8] = []
-    /// The number of the newest complete line.
-    private var count = 0
-
-    init(limit: Int) { self.limit = limit }
-
-    mutating func split(
-        _ bytes: UnsafeRawBufferPointer,
-        _ receive: (UnsafeRawBufferPointer, _ number: Int) throws(APIError) -> Void
-    ) throws(APIError) {
-        var rest = bytes
-        while let end = rest.firstIndex(of: Self.lineFeed) {
-            let part = UnsafeRawBufferPointer(rebasing: rest[..<end])
-            rest = rest.dropping(end + 1)
-            guard !line.isEmpty else {
-                try checkSize(part)
-                count += 1
-                try receive(part.withoutReturn, count)
-                continue
-            }
-            try keep(part)
-            count += 1
-            try flush(receive)
-        }
-        try keep(rest)
-    }
-
-    /// For a last line without an end.
-    mutating func finish(_ receive: (UnsafeRawBufferPointer, _ number: Int) throws(APIError) -> Void) throws(APIError) {
-        guard !line.isEmpty else { return }
-        count += 1
-        try flush(receive)
-    }
-
-    private mutating func keep(_ part: UnsafeRawBufferPointer) throws(APIError) {
-        try checkSize(part)
-        line += part
-    }
-
-    /// The end of a line does not count.
-    private func checkSize(_ part: UnsafeRawBufferPointer) throws(APIError) {
-        guard line.count + part.count - ((part.last ?? line.last) == UInt8(ascii: "\r") ? 1 : 0) > limit else { return }
-        throw APIError(.responseTooLarge, reason: "line \(count + 1) is larger than \(limit) bytes")
-    }
-
-    private mutating func flush(
-        _ receive: (UnsafeRawBufferPointer, _ number: Int) throws(APIError) -> Void
-    ) throws(APIError) {
-        let whole = exchange(&line, with: [])
-        try whole.withUnsafeBytes { line in
-            Result { () throws(APIError) in try receive(line.withoutReturn, count) }
-        }.get()
     }
 }
 

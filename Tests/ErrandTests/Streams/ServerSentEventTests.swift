@@ -241,35 +241,35 @@ struct ServerSentEventTests {
 }
 
 @Suite("Lines", .timeLimit(.minutes(10)))
-struct LineSplitterTests {
+struct LineReaderTests {
+    /// The elements are the numbers and the texts of the lines.
+    private static func reader(limit: Int) -> LineReader<String> {
+        LineReader(limit) { line, number in "\(number) \(String(decoding: line, as: UTF8.self))" }
+    }
+
     @Test func `Lines are the same wherever they are cut`() throws {
         let bytes = Array("one\ntwo\r\n\n\r\nthr\ree\nlast".utf8)
         for first in 0...bytes.count {
             for second in first...bytes.count {
-                var (splitter, lines, numbers) = (LineSplitter(limit: 10), [String](), [Int]())
-                func receive(_ line: UnsafeRawBufferPointer, _ number: Int) {
-                    lines.append(String(decoding: line, as: UTF8.self))
-                    numbers.append(number)
-                }
+                var (reader, lines) = (Self.reader(limit: 10), [String]())
                 for part in [bytes[..<first], bytes[first..<second], bytes[second...]] {
-                    try Array(part).withUnsafeBytes { try splitter.split($0, receive) }
+                    try Array(part).withUnsafeBytes { try reader.read($0, into: &lines) }
                 }
-                try splitter.finish(receive)
-                #expect(lines == ["one", "two", "", "", "thr\ree", "last"])
-                #expect(numbers == Array(1...6))
+                try reader.finish(into: &lines)
+                #expect(lines == ["1 one", "2 two", "3 ", "4 ", "5 thr\ree", "6 last"])
             }
         }
     }
 
     @Test(.fault(123)) func `A line that is too large fails, and names its number`() throws {
         for parts in [["123\n12345"], ["123\n123", "45"], ["123\n12345\n"]] {
-            var splitter = LineSplitter(limit: 4)
+            var (reader, lines) = (Self.reader(limit: 4), [String]())
             for part in ["1234\r\n", "1234\r", "\n", "1234", "\r\n", "1234"] {
-                try Array(part.utf8).withUnsafeBytes { try splitter.split($0) { _, _ in } }
+                try Array(part.utf8).withUnsafeBytes { try reader.read($0, into: &lines) }
             }
-            splitter = LineSplitter(limit: 4)
+            reader = Self.reader(limit: 4)
             let error = #expect(throws: APIError.self) {
-                for part in parts { try Array(part.utf8).withUnsafeBytes { try splitter.split($0) { _, _ in } } }
+                for part in parts { try Array(part.utf8).withUnsafeBytes { try reader.read($0, into: &lines) } }
             }
             #expect(error?.type == .responseTooLarge)
             #expect(error?.reason == "line 2 is larger than 4 bytes")
