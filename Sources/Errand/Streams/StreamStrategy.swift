@@ -115,13 +115,6 @@ extension StreamStrategy {
         }
     }
 
-    init(
-        kind: StreamKind,
-        _ makeReader: @escaping @Sendable (APIService, _ limit: Int) -> any StreamReader<Element>
-    ) {
-        (self.kind, self.makeReader) = (kind, makeReader)
-    }
-
     /// That of the type of the elements; `nil` where there is none.
     static var automatic: Self? {
         switch Element.self {
