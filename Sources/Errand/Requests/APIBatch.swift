@@ -19,7 +19,7 @@ public final class APIBatch: APIGroup {
         case failFast
     }
 
-    package let failurePolicy: FailurePolicy
+    private let failurePolicy: FailurePolicy
 
     /// Creates a batch without requests.
     ///

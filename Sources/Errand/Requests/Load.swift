@@ -429,7 +429,7 @@ extension APIManager {
         guard let fallback else { return didFinish(.failure(Interruption.timeout)) }
         // The load ends with the first of both: code of the app may not return.
         let timer = Task {
-            try? await proxy.clock.sleep(for: Self.longestFallback)
+            try? await proxy.clock.sleep(for: .seconds(1))
             didFallBack(to: nil)
         }
         Task {
@@ -437,8 +437,6 @@ extension APIManager {
             timer.cancel()
         }
     }
-
-    private static var longestFallback: Duration { .seconds(1) }
 
     private func didFallBack(to stored: LoadedValue<Manager.Response>?) {
         scope.run { didFinish(stored.map(Result.success) ?? .failure(Interruption.timeout)) }

@@ -24,8 +24,8 @@
     private var kept: [Element] = []
     /// The elements that the delegate is notified of.
     public private(set) var newElements: [Element] = []
-    // Of the load that begins.
-    private var reader: StreamBuffer<Element>?
+    // What a load that begins now has instead of the delegate.
+    var reader: StreamBuffer<Element>?
     // Of which load the elements are.
     private var elementsLoad: RequestID?
 
@@ -88,7 +88,4 @@
         (kept, newElements, elementsLoad) = ([], [], nil)
         changeCount += 1
     }
-
-    /// A load that begins now has this reader instead of the delegate.
-    func read(into reader: StreamBuffer<Element>?) { self.reader = reader }
 }

@@ -34,9 +34,9 @@ extension APIManager {
     where Self: StreamAPIRequest<Element> {
         StreamElements(proxy: proxy) { [self] buffer in
             let request: StreamAPIRequest<Element> = self
-            request.read(into: buffer)
+            request.reader = buffer
             let id = begin(input: LoadInput(params), receiver: .caller())
-            request.read(into: nil)
+            request.reader = nil
             wait(for: id) { buffer.finish($0.map { _ in }) }
             return id
         }

@@ -191,7 +191,8 @@ struct LineReader<Element: Sendable>: StreamReader {
 
     private mutating func append(_ line: UnsafeRawBufferPointer, to elements: inout [Element]) throws(APIError) {
         count += 1
-        if let element = try element(line.withoutReturn, count) { elements.append(element) }
+        let text = line.last == UInt8(ascii: "\r") ? UnsafeRawBufferPointer(rebasing: line.dropLast()) : line
+        if let element = try element(text, count) { elements.append(element) }
     }
 
     private mutating func keep(_ part: UnsafeRawBufferPointer) throws(APIError) {
@@ -232,11 +233,5 @@ private struct EventReader<Element: Sendable>: StreamReader {
     mutating func reconnect() {
         parser.reconnect()
         hasEvent = false
-    }
-}
-
-extension UnsafeRawBufferPointer {
-    fileprivate var withoutReturn: UnsafeRawBufferPointer {
-        last == UInt8(ascii: "\r") ? UnsafeRawBufferPointer(rebasing: dropLast()) : self
     }
 }
