@@ -540,14 +540,15 @@ extension BaseAPIRequest {
 
 extension APIError {
     /// Calls code of the app, whose errors of other types become the cause of one of `type`.
-    @MainActor fileprivate static func mapped<Value>(
+    static func mapped<Value>(
         to type: APIErrorType,
+        reason: String? = nil,
         _ body: () throws -> Value
     ) throws(APIError) -> Value {
         do {
             return try body()
         } catch {
-            throw error as? APIError ?? APIError(type, underlying: error)
+            throw error as? APIError ?? APIError(type, reason: reason, underlying: error)
         }
     }
 }

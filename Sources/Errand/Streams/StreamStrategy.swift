@@ -105,11 +105,8 @@ extension StreamStrategy {
     ) -> Self {
         Self(kind: .events) { service, limit in
             EventReader(limit) { event throws(APIError) in
-                do {
-                    return try transform(event, service.customDecoder ?? service.decoder)
-                } catch {
-                    let reason = "an event could not be read"
-                    throw error as? APIError ?? APIError(.decoding, reason: reason, underlying: error)
+                try APIError.mapped(to: .decoding, reason: "an event could not be read") {
+                    try transform(event, service.customDecoder ?? service.decoder)
                 }
             }
         }
