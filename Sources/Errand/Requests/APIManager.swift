@@ -130,11 +130,6 @@ extension APIManager {
 }
 
 extension APIManager {
-    func beginAgain() -> RequestID {
-        guard pager != nil else { return begin(input: history.inputAgain ?? .paramSource) }
-        return loadFailedPart() ?? refresh(.first, input: nil)
-    }
-
     /// A `caller` may leave the load before it has begun.
     func value(
         from input: LoadInput,

@@ -239,7 +239,11 @@ extension BaseAPIRequest {
     ///
     /// - Returns: The load's ID; `nil` if the class does not adopt ``APIManager``, and so cannot load.
     @discardableResult
-    public func loadAgain() -> RequestID? { (self as? any APIManager)?.beginAgain() }
+    public func loadAgain() -> RequestID? {
+        guard let manager = self as? any APIManager else { return nil }
+        guard pager != nil else { return manager.begin(input: history.inputAgain ?? .paramSource) }
+        return manager.loadFailedPart() ?? manager.refresh(.first, input: nil)
+    }
 
     /// Returns whether the load was not cancelled before.
     func removeLoad(_ id: RequestID) -> Bool {
