@@ -63,6 +63,7 @@ extension BaseAPIRequest {
         return waiters.filter { $0.id == id }
     }
 }
+
 /// A call that waits for the response.
 typealias ResponseCaller = LoadCaller<Result<any Sendable, APIError>>
 
