@@ -81,9 +81,10 @@ struct ClockCorrector: Sendable {
         else { return }
         // A cache on the way may have stored it (RFC 9111 section 4.2.3).
         let age = response.headers["Age"].flatMap { UInt32($0) } ?? 0
-        let verdict = clock.correct(to: date.addingTimeInterval(TimeInterval(age)), limit: correction.limit, context)
+        let current = date.addingTimeInterval(TimeInterval(age))
+        let isCorrected = clock.correct(to: current, limit: correction.limit, context)
         // Otherwise the response says more than that it cannot be sent again.
-        if verdict == .corrected, context.maySendAgain { throw AdapterRetry.again() }
+        if isCorrected, context.maySendAgain { throw AdapterRetry.again() }
     }
 }
 
@@ -106,16 +107,6 @@ final class ServerClock: Sendable {
         let madeAt = SystemClock.uptime
 
         func date(at uptime: Duration) -> Date { date.addingTimeInterval((uptime - self.uptime) / .seconds(1)) }
-    }
-
-    /// What a response that refuses a timestamp means.
-    enum Verdict: Equatable {
-        /// The clock was corrected by it, or has been set or corrected since its request was signed.
-        case corrected
-        /// The clock is not wrong.
-        case accurate
-        /// The clock differs by more than the limit.
-        case outOfBounds
     }
 
     /// The resolution of a `Date`, and the time that a response takes.
@@ -143,24 +134,24 @@ final class ServerClock: Sendable {
     ///   - date: The date of the server.
     ///   - limit: The largest difference from the proxy's clock.
     ///   - context: The send that the response belongs to.
-    /// - Returns: Whether another send may help.
-    func correct(to date: Date, limit: Duration, _ context: AdapterContext) -> Verdict {
+    /// - Returns: Whether another send may help: the clock is corrected now, or was set or corrected since the request was signed.
+    func correct(to date: Date, limit: Duration, _ context: AdapterContext) -> Bool {
         let (uptime, local) = (context.clock.uptime, context.clock.date)
-        guard abs(date.timeIntervalSince(local)) <= limit / .seconds(1) else { return .outOfBounds }
+        guard abs(date.timeIntervalSince(local)) <= limit / .seconds(1) else { return false }
         let key = Key(context.environment)
         return corrections.withLock { corrections in
             let known = corrections[key]
             // Signed before the last correction, or at the same time as it.
-            if let known, context.startedAt <= known.madeAt { return .corrected }
+            if let known, context.startedAt <= known.madeAt { return true }
             let current = known?.date(at: uptime) ?? local
             guard abs(date.timeIntervalSince(current)) > Self.tolerance else {
                 // Unless the device's clock has been set since it was signed.
                 let elapsed = (uptime - context.begunAt.uptime) / .seconds(1)
                 let jump = local.timeIntervalSince(context.begunAt.date) - elapsed
-                return known == nil && abs(jump) > Self.tolerance ? .corrected : .accurate
+                return known == nil && abs(jump) > Self.tolerance
             }
             corrections[key] = Correction(date: date, uptime: uptime)
-            return .corrected
+            return true
         }
     }
 }
