@@ -114,8 +114,7 @@ extension APIService {
 final class SigningKeyCache: Sendable {
     private struct Entry: Sendable {
         let secret: String
-        let day: Int
-        let scope: String
+        let day: Substring
         let key: [UInt8]
     }
 
@@ -127,17 +126,14 @@ final class SigningKeyCache: Sendable {
         of signature: AWSSignature,
         secret: String
     ) throws(SigningError) -> (scope: CredentialScope, key: [UInt8]) {
-        let day = CredentialScope.day(of: date)
-        let known = entry.withLock { $0 }
-        if let known, known.day == day, known.secret.utf8.elementsEqual(secret.utf8) {
-            return (CredentialScope(date, text: known.scope), known.key)
-        }
         let scope = CredentialScope(date, region: signature.region, service: signature.service)
+        let known = entry.withLock { $0 }
+        if let known, known.day == scope.day, known.secret.utf8.elementsEqual(secret.utf8) { return (scope, known.key) }
         var key = Array("AWS4\(secret)".utf8)
         for text in [String(scope.day), signature.region, signature.service, "aws4_request"] {
             key = try HMAC.sha256(of: Array(text.utf8), key: key)
         }
-        let new = Entry(secret: secret, day: day, scope: scope.text, key: key)
+        let new = Entry(secret: secret, day: scope.day, key: key)
         entry.withLock { entry in
             let old = entry
             entry = new
