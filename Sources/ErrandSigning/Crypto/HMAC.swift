@@ -10,14 +10,6 @@ package enum HMAC {
     }
 }
 
-extension Data {
-    /// Returns whether two signatures or digests are equal, in a time that depends only on their lengths.
-    func isEqualInConstantTime(to other: Data) -> Bool {
-        guard count == other.count else { return false }
-        return zip(self, other).reduce(into: UInt8(0)) { $0 |= $1.0 ^ $1.1 } == 0
-    }
-}
-
 extension Array<UInt8> {
     /// Returns bytes of the system's random number generator, which is fit for keys and nonces.
     static func random(count: Int) -> [UInt8] {
