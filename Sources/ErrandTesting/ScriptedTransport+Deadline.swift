@@ -1,8 +1,6 @@
 import Errand
 
 extension ScriptedTransport {
-    typealias Outcome = Result<HTTPResponse, TransportError>
-
     /// Returns the result of `work`, or throws when one of `deadlines` passes or the task is cancelled before.
     ///
     /// A script that ignores its cancel continues, and its result is discarded.
@@ -11,24 +9,28 @@ extension ScriptedTransport {
         _ deadlines: ScriptedDeadlines?,
         _ work: @escaping @Sendable () async throws -> HTTPResponse
     ) async throws(TransportError) -> HTTPResponse {
-        let finish = FirstOutcome()
+        // Of which only the first one counts.
+        let outcomes = Inbox<Result<HTTPResponse, TransportError>>()
         let script = Task {
             do {
-                finish.set(.success(try await work()))
+                outcomes.put(.success(try await work()))
             } catch {
-                finish.set(.failure(failure(error)))
+                outcomes.put(.failure(failure(error)))
             }
         }
         let alarm = deadlines.map { deadlines in
             Task {
-                if let error = await deadlines.passed() { finish.set(.failure(error)) }
+                if let error = await deadlines.passed() { outcomes.put(.failure(error)) }
             }
         }
         defer {
             script.cancel()
             alarm?.cancel()
         }
-        return try await finish.value.get()
+        guard let outcome = await outcomes.next() else {
+            throw TransportError(.cancelled, "cancelled in its script")
+        }
+        return try outcome.get()
     }
 }
 
@@ -73,47 +75,5 @@ final class ScriptedDeadlines: Sendable {
             now = max(clock.uptime.clampedNanoseconds, next)
         }
         return nil
-    }
-}
-
-/// Keeps the first outcome and ignores all later ones.
-private final class FirstOutcome: Sendable {
-    private struct State {
-        var outcome: ScriptedTransport.Outcome?
-        var waiter: CheckedContinuation<ScriptedTransport.Outcome, Never>?
-    }
-
-    private let state = Lock(State())
-
-    var value: ScriptedTransport.Outcome {
-        get async {
-            let cancelled = ScriptedTransport.Outcome.failure(TransportError(.cancelled, "cancelled in its script"))
-            return await withCancellableContinuation(ifCancelled: cancelled) { waiter in
-                state.withLock { state in
-                    guard state.outcome == nil else { return state.outcome }
-                    state.waiter = waiter
-                    return nil
-                }
-            } remove: {
-                takeWaiter()
-            }
-        }
-    }
-
-    func set(_ outcome: ScriptedTransport.Outcome) {
-        let waiter = state.withLock { state -> CheckedContinuation<ScriptedTransport.Outcome, Never>? in
-            guard state.outcome == nil else { return nil }
-            state.outcome = outcome
-            defer { state.waiter = nil }
-            return state.waiter
-        }
-        waiter?.resume(returning: outcome)
-    }
-
-    private func takeWaiter() -> CheckedContinuation<ScriptedTransport.Outcome, Never>? {
-        state.withLock { state in
-            defer { state.waiter = nil }
-            return state.waiter
-        }
     }
 }
