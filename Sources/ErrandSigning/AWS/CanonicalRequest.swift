@@ -14,7 +14,6 @@ struct CanonicalPath {
         guard !isCanonical(path) else { return Array(path) }
         let path = isNormalized ? Self.normalized(path)[...] : path
         var output: [UInt8] = []
-        output.reserveCapacity(path.count + 16)
         for segment in path.split(separator: slash, omittingEmptySubsequences: false) {
             if segment.startIndex > path.startIndex { output.append(slash) }
             output += PercentEncoding.encoded(isEncodedTwice ? Array(segment) : PercentEncoding.decoded(segment))
@@ -51,37 +50,21 @@ struct CanonicalPath {
 
 /// The names and values of a query, each percent-encoded and in the order of their bytes.
 struct CanonicalQuery {
-    private var items: [(name: [UInt8], value: [UInt8])] = []
+    /// The canonical form.
+    let bytes: [UInt8]
 
     /// Reads a query as it is sent.
     init(_ query: ArraySlice<UInt8>) {
-        guard !query.isEmpty else { return }
-        for item in query.split(separator: UInt8(ascii: "&")) {
+        let items = query.split(separator: UInt8(ascii: "&")).map { item in
             let name = item.prefix { $0 != UInt8(ascii: "=") }
             let value = item[name.endIndex...].dropFirst()
-            let parts = [name, value].map { PercentEncoding.encoded(PercentEncoding.decoded($0, decodesPlus: true)) }
-            items.append((parts[0], parts[1]))
+            return [name, value].map { PercentEncoding.encoded(PercentEncoding.decoded($0, decodesPlus: true)) }
         }
-    }
-
-    /// The canonical form.
-    var bytes: [UInt8] {
-        guard !items.isEmpty else { return [] }
-        var output: [UInt8] = []
-        for item in items.sorted(by: { Self.isSmaller($0, $1) }) {
-            if !output.isEmpty { output.append(UInt8(ascii: "&")) }
-            output += item.name
-            output.append(UInt8(ascii: "="))
-            output += item.value
+        let sorted = items.sorted { left, right in
+            let part = left[0] == right[0] ? 1 : 0
+            return left[part].lexicographicallyPrecedes(right[part])
         }
-        return output
-    }
-
-    private static func isSmaller(_ left: (name: [UInt8], value: [UInt8]), _ right: (name: [UInt8], value: [UInt8]))
-        -> Bool
-    {
-        if left.name == right.name { return left.value.lexicographicallyPrecedes(right.value) }
-        return left.name.lexicographicallyPrecedes(right.name)
+        bytes = Array(sorted.map { $0.joined(separator: "=".utf8) }.joined(separator: "&".utf8))
     }
 }
 
@@ -96,15 +79,10 @@ struct CanonicalHeaders {
     private(set) var names: [UInt8] = []
 
     init(_ fields: [Field]) {
-        var (linesCount, namesCount) = (0, 0)
-        for field in fields {
-            linesCount += field.name.count + field.value.count + 2
-            namesCount += field.name.count + 1
-        }
-        lines.reserveCapacity(linesCount)
-        names.reserveCapacity(namesCount)
+        // The indexes are sorted, because each move of a field counts references; fields of one name keep their order.
+        let order = fields.indices.sorted { fields[$0].name.lexicographicallyPrecedes(fields[$1].name) }
         var last: Int?
-        for index in Self.order(of: fields) {
+        for index in order {
             if let last, fields[index].name == fields[last].name {
                 // The values of lines with one name are a list.
                 lines[lines.endIndex - 1] = UInt8(ascii: ",")
@@ -120,23 +98,8 @@ struct CanonicalHeaders {
         }
     }
 
-    /// Returns the indexes of fields in the order of their names; those of one name as they are.
-    private static func order(of fields: [Field]) -> [Int] {
-        // The indexes are sorted, because each move of a field counts references.
-        var order = Array(fields.indices)
-        order.sort { left, right in
-            let (first, second) = (fields[left].name, fields[right].name)
-            return first == second ? left < right : first.lexicographicallyPrecedes(second)
-        }
-        return order
-    }
-
     /// Appends a value without blanks at its ends, and with one space for several blanks.
     private mutating func appendTrimmed(_ value: [UInt8]) {
-        guard !Self.isTrimmed(value) else {
-            lines += value
-            return
-        }
         let start = lines.endIndex
         var isBlank = false
         for byte in value {
@@ -148,20 +111,6 @@ struct CanonicalHeaders {
                 lines.append(byte)
             }
         }
-    }
-
-    /// Whether a value has only single spaces, none of them at its ends.
-    private static func isTrimmed(_ value: [UInt8]) -> Bool {
-        var isAfterBlank = true
-        for byte in value {
-            if byte.isBlank {
-                guard !isAfterBlank, byte == UInt8(ascii: " ") else { return false }
-                isAfterBlank = true
-            } else {
-                isAfterBlank = false
-            }
-        }
-        return !isAfterBlank
     }
 }
 
