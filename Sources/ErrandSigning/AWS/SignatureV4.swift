@@ -97,19 +97,8 @@ struct SignatureV4 {
     }
 
     private func authorization(names: [UInt8], signature: String) -> String {
-        var text: [UInt8] = []
-        let count = credentials.accessKeyID.utf8.count + scope.text.utf8.count + names.count + signature.utf8.count
-        text.reserveCapacity(count + 64)
-        text += Self.algorithm.utf8
-        text += " Credential=".utf8
-        text += credentials.accessKeyID.utf8
-        text.append(UInt8(ascii: "/"))
-        text += scope.text.utf8
-        text += ", SignedHeaders=".utf8
-        text += names
-        text += ", Signature=".utf8
-        text += signature.utf8
-        return String(decoding: text, as: UTF8.self)
+        let names = String(decoding: names, as: UTF8.self)
+        return "\(Self.algorithm) Credential=\(credential), SignedHeaders=\(names), Signature=\(signature)"
     }
 
     private var credential: String { "\(credentials.accessKeyID)/\(scope.text)" }
@@ -127,30 +116,13 @@ struct SignatureV4 {
         query: ArraySlice<UInt8>,
         headers: CanonicalHeaders
     ) throws(SigningError) -> (canonical: [UInt8], toSign: [UInt8]) {
-        let newline = UInt8(ascii: "\n")
-        var canonical: [UInt8] = []
-        canonical.reserveCapacity(512)
-        canonical += request.method.utf8
-        canonical.append(newline)
-        canonical += path.bytes(of: request.path)
-        canonical.append(newline)
-        canonical += CanonicalQuery(query).bytes
-        canonical.append(newline)
-        canonical += headers.lines
-        canonical.append(newline)
-        canonical += headers.names
-        canonical.append(newline)
-        canonical += request.payloadHash
-        let hash = try Digest.sha256.hash(of: canonical).hexadecimalBytes
-        var text: [UInt8] = []
-        text.reserveCapacity(Self.algorithm.utf8.count + scope.moment.utf8.count + scope.text.utf8.count + 67)
-        text += Self.algorithm.utf8
-        text.append(newline)
-        text += scope.moment.utf8
-        text.append(newline)
-        text += scope.text.utf8
-        text.append(newline)
-        text += hash
+        let parts = [
+            Array(request.method.utf8), path.bytes(of: request.path), CanonicalQuery(query).bytes, headers.lines,
+            headers.names, request.payloadHash,
+        ]
+        let canonical = Array(parts.joined(separator: "\n".utf8))
+        let hash = try Digest.sha256.hash(of: canonical).hexadecimal
+        let text = Array("\(Self.algorithm)\n\(scope.moment)\n\(scope.text)\n\(hash)".utf8)
         return (canonical, text)
     }
 }
