@@ -38,7 +38,6 @@ typedef struct cipher_context cipher_context;
 struct cryptort_library {
     unsigned long (*version_number)(void);
     const char *(*version)(int);
-    int (*hash)(const void *, size_t, uint8_t *, unsigned int *, const digest_type *, void *);
     digest_context *(*digest_make)(void);
     void (*digest_free)(digest_context *);
     int (*digest_start)(digest_context *, const digest_type *, void *);
@@ -112,7 +111,6 @@ static bool resolve(const search *search, void *slot, const char *name) {
 static bool resolve_all(const search *search, cryptort_library *library) {
     return resolve(search, &library->version_number, "OpenSSL_version_num")
         && resolve(search, &library->version, "OpenSSL_version")
-        && resolve(search, &library->hash, "EVP_Digest")
         && resolve(search, &library->digest_make, "EVP_MD_CTX_new")
         && resolve(search, &library->digest_free, "EVP_MD_CTX_free")
         && resolve(search, &library->digest_start, "EVP_DigestInit_ex")
@@ -198,17 +196,6 @@ cryptort_library *cryptort_load(
 }
 
 const char *cryptort_version(const cryptort_library *library) { return library->version(version_text); }
-
-cryptort_result cryptort_hash(
-    const cryptort_library *library, cryptort_digest digest, cryptort_bytes input, uint8_t *output) {
-    const digest_type *type = library->digests[digest];
-    if (!type) return cryptort_unavailable;
-    enter();
-    bool succeeded = library->hash(input.start, input.count, output, NULL, type, NULL) == 1;
-    if (!succeeded) library->clear_errors();
-    leave();
-    return succeeded ? cryptort_success : cryptort_failed;
-}
 
 cryptort_result cryptort_hash_start(
     const cryptort_library *library, cryptort_digest digest, cryptort_running_hash **hash) {

@@ -60,10 +60,6 @@ cryptort_library *cryptort_load(
 /// Returns the version of the library as text.
 const char *cryptort_version(const cryptort_library *library);
 
-/// Writes the digest of `input`: 16, 20, 32 or 64 bytes.
-cryptort_result cryptort_hash(
-    const cryptort_library *library, cryptort_digest digest, cryptort_bytes input, uint8_t *output);
-
 /// Begins a digest whose input arrives in parts, and which must be freed.
 cryptort_result cryptort_hash_start(
     const cryptort_library *library, cryptort_digest digest, cryptort_running_hash **hash);
@@ -72,7 +68,7 @@ cryptort_result cryptort_hash_start(
 cryptort_result cryptort_hash_add(
     const cryptort_library *library, cryptort_running_hash *hash, cryptort_bytes input);
 
-/// Writes the digest of all parts; no others may be added afterwards.
+/// Writes the digest of all parts, 16, 20, 32 or 64 bytes; no others may be added afterwards.
 cryptort_result cryptort_hash_finish(
     const cryptort_library *library, cryptort_running_hash *hash, uint8_t *output);
 

@@ -147,10 +147,7 @@ enum PayloadHash {
     /// - Throws: An `APIError`: `invalidRequest` for a stream and for a file that cannot be opened, `storage` for one that
     ///   cannot be read to its end; `CancellationError` when the task is cancelled while a file is read.
     static func text(of body: HTTPBody) throws -> [UInt8] {
-        guard let first = body.pieces.first else { return ofNoBytes }
-        if body.pieces.count == 1, case .data(let data) = first {
-            return data.isEmpty ? ofNoBytes : try Digest.sha256.hash(of: data).hexadecimalBytes
-        }
+        guard !body.isEmpty else { return ofNoBytes }
         var hash = try PlatformCrypto.RunningHash(.sha256)
         for piece in body.pieces { try add(piece, to: &hash) }
         return try hash.finish().hexadecimalBytes

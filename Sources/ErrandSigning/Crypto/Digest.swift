@@ -26,7 +26,9 @@ package enum Digest: Sendable, CaseIterable {
     ///
     /// - Throws: `libraryUnavailable` where the platform does not have the function.
     package func hash(of data: some ContiguousBytes) throws(SigningError) -> [UInt8] {
-        try PlatformCrypto.hash(data, with: self)
+        var hash = try PlatformCrypto.RunningHash(self)
+        try hash.add(data)
+        return try hash.finish()
     }
 }
 

@@ -6,17 +6,6 @@ import Foundation
 ///
 /// Untested: no Apple platform was available.
 package enum PlatformCrypto {
-    static func hash(_ data: some ContiguousBytes, with digest: Digest) throws(SigningError) -> [UInt8] {
-        data.withUnsafeBytes { bytes in
-            switch digest {
-            case .md5: Array(Insecure.MD5.hash(data: bytes))
-            case .sha1: Array(Insecure.SHA1.hash(data: bytes))
-            case .sha256: Array(SHA256.hash(data: bytes))
-            case .sha512: Array(SHA512.hash(data: bytes))
-            }
-        }
-    }
-
     /// A digest whose input arrives in parts.
     package struct RunningHash: ~Copyable {
         private var state: any HashFunction

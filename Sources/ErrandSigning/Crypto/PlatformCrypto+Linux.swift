@@ -6,13 +6,6 @@ import Foundation
 package enum PlatformCrypto {
     private static let library = Result { try Libcrypto() }.mapError { $0 as? SigningError ?? Libcrypto.failure }
 
-    static func hash(_ data: some ContiguousBytes, with digest: Digest) throws(SigningError) -> [UInt8] {
-        let library = try library.get()
-        return try bytes(count: digest.count, of: "\(digest)") { output in
-            data.withBytes { cryptort_hash(library.pointer, digest.number, $0, output) }
-        }
-    }
-
     /// A digest whose input arrives in parts.
     package struct RunningHash: ~Copyable {
         private let library: Libcrypto
