@@ -29,6 +29,12 @@ struct WireURL {
     /// The query, percent-encoded; empty if there is none.
     var query: ArraySlice<UInt8> { bytes[pathEnd..<queryEnd].dropFirst() }
 
+    /// Path and query as they are sent (RFC 9112 section 3.2.1).
+    var target: String {
+        let text = String(decoding: bytes[authority.upperBound..<queryEnd], as: UTF8.self)
+        return text.utf8.first == UInt8(ascii: "/") ? text : "/" + text
+    }
+
     /// The value of the `Host` header, which has no default port.
     var host: ArraySlice<UInt8> {
         let authority = bytes[self.authority]

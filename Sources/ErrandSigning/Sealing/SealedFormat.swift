@@ -7,41 +7,12 @@ struct SealedLines {
 
     /// Creates the lines of a request, or with a status those of its response.
     init(_ request: HTTPRequest, key: SessionKey, nonce: String?, contentType: String?, status: Int? = nil) {
-        var text = ""
-        text.reserveCapacity(256)
-        text += status == nil ? "request\n" : "response\n"
-        text += request.method.rawValue
-        text += "\n"
-        text += request.target
-        text += "\n"
-        text += key.id
-        text += "\n"
-        text += nonce ?? ""
-        text += "\n"
-        text += contentType ?? ""
-        if let status {
-            text += "\n"
-            text += String(status)
-        }
-        data = Data(text.utf8)
-    }
-}
-
-extension HTTPRequest {
-    /// Path and query as they are sent (RFC 9112 section 3.2.1).
-    fileprivate var target: String {
-        let text = url.absoluteString
-        let bytes = text.utf8
-        // A URL that is sent has a scheme and two slashes.
-        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return text }
-        let authority = bytes[colon...].dropFirst(3)
-        guard let start = authority.firstIndex(where: Self.endsAuthority) else { return "/" }
-        let end = bytes[start...].firstIndex(of: UInt8(ascii: "#")) ?? bytes.endIndex
-        return bytes[start] == UInt8(ascii: "/") ? String(text[start..<end]) : "/\(text[start..<end])"
-    }
-
-    private static func endsAuthority(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+        var lines = [
+            status == nil ? "request" : "response", request.method.rawValue,
+            WireURL(request.url)?.target ?? request.url.absoluteString, key.id, nonce ?? "", contentType ?? "",
+        ]
+        if let status { lines.append(String(status)) }
+        data = Data(lines.joined(separator: "\n").utf8)
     }
 }
 
