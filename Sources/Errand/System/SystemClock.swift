@@ -45,7 +45,7 @@ final class SleepQueue: Sendable {
     }
 
     private struct State {
-        // A heap: none ends before the one at half its index. Those that were cancelled are still in it.
+        /// By their ends; those that were cancelled are still there.
         private var sleeps: [Sleep] = []
         private var tasks: [Int: CheckedContinuation<Bool, Never>] = [:]
         private var lastNumber = 0
@@ -62,17 +62,17 @@ final class SleepQueue: Sendable {
         /// Returns when a new timer must end.
         mutating func add(_ sleep: Sleep, _ task: CheckedContinuation<Bool, Never>) -> ContinuousClock.Instant? {
             tasks[sleep.number] = task
-            append(sleep)
+            var range = sleeps.indices
+            while let middle = range.isEmpty ? nil : (range.lowerBound + range.upperBound) / 2 {
+                range = sleeps[middle].end <= sleep.end ? (middle + 1)..<range.upperBound : range.lowerBound..<middle
+            }
+            sleeps.insert(sleep, at: range.lowerBound)
             return timerToStart()
         }
 
         mutating func remove(_ number: Int) -> CheckedContinuation<Bool, Never>? {
             let task = tasks.removeValue(forKey: number)
-            if sleeps.count > 2 * tasks.count + 64 {
-                let left = sleeps.filter { tasks[$0.number] != nil }
-                sleeps = []
-                left.forEach { append($0) }
-            }
+            if sleeps.count > 2 * tasks.count + 64 { sleeps.removeAll { tasks[$0.number] == nil } }
             return task
         }
 
@@ -81,11 +81,9 @@ final class SleepQueue: Sendable {
             -> ([CheckedContinuation<Bool, Never>], ContinuousClock.Instant?)
         {
             while let next = timers.last, next <= now { timers.removeLast() }
-            var ended: [CheckedContinuation<Bool, Never>] = []
-            while let first = sleeps.first, first.end <= now || tasks[first.number] == nil {
-                removeFirst()
-                if let task = tasks.removeValue(forKey: first.number) { ended.append(task) }
-            }
+            let count = sleeps.firstIndex { $0.end > now && tasks[$0.number] != nil } ?? sleeps.count
+            let ended = sleeps[..<count].compactMap { tasks.removeValue(forKey: $0.number) }
+            sleeps.removeFirst(count)
             return (ended, timerToStart())
         }
 
@@ -93,28 +91,6 @@ final class SleepQueue: Sendable {
             guard let end = sleeps.first?.end, timers.last.map({ end < $0 }) != false else { return nil }
             timers.append(end)
             return end
-        }
-
-        private mutating func append(_ sleep: Sleep) {
-            sleeps.append(sleep)
-            var index = sleeps.count - 1
-            while index > 0, sleeps[index].end < sleeps[(index - 1) / 2].end {
-                sleeps.swapAt(index, (index - 1) / 2)
-                index = (index - 1) / 2
-            }
-        }
-
-        private mutating func removeFirst() {
-            sleeps.swapAt(0, sleeps.count - 1)
-            sleeps.removeLast()
-            var index = 0
-            while 2 * index + 1 < sleeps.count {
-                var child = 2 * index + 1
-                if child + 1 < sleeps.count, sleeps[child + 1].end < sleeps[child].end { child += 1 }
-                guard sleeps[child].end < sleeps[index].end else { return }
-                sleeps.swapAt(index, child)
-                index = child
-            }
         }
     }
 
