@@ -35,13 +35,7 @@ extension UInt8 {
 }
 
 extension StringProtocol {
-    var isPrintableASCII: Bool {
-        utf8.withContiguousStorageIfAvailable(\.isPrintableASCII) ?? Array(utf8).isPrintableASCII
-    }
-}
-
-extension Collection<UInt8> {
-    fileprivate var isPrintableASCII: Bool { allSatisfy { (0x20..<0x7F).contains($0) } }
+    var isPrintableASCII: Bool { utf8.allSatisfy { (0x20..<0x7F).contains($0) } }
 }
 
 extension Collection<UInt8> {
