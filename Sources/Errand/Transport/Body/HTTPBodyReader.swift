@@ -59,47 +59,25 @@ package struct HTTPBodyReader: ~Copyable {
         while filled < buffer.count, index < pieces.count {
             let (piece, length, _) = pieces[index]
             let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
-            if case .stream(let stream) = piece {
-                guard let count = try copy(stream, into: rest, ready) else { return filled == 0 ? nil : filled }
-                guard count == 0 else { return filled + count }
-                move(to: index + 1)
-                continue
+            let count: Int
+            switch piece {
+            case .data(let data):
+                count = data.dropFirst(Int(offset)).copyBytes(to: rest)
+            case .file(let url):
+                let left = Int(clamping: (length ?? 0) - offset)
+                count = left > 0 ? try copy(url, into: UnsafeMutableRawBufferPointer(rebasing: rest.prefix(left))) : 0
+            case .stream(let stream):
+                let feed = feed ?? HTTPBodyFeed(stream)
+                self.feed = feed
+                guard let read = try feed.read(into: rest, ready: ready) else { return filled == 0 ? nil : filled }
+                guard read == 0 else { return filled + read }
+                count = 0
             }
-            guard let length, offset < length else {
-                move(to: index + 1)
-                continue
-            }
-            let wanted = Int(min(Int64(rest.count), length - offset))
-            let count = try copy(piece, into: UnsafeMutableRawBufferPointer(rebasing: rest[..<wanted]))
             offset += Int64(count)
             filled += count
+            if count == 0 { move(to: index + 1) }
         }
         return filled
-    }
-
-    private mutating func copy(
-        _ stream: HTTPBody.Stream,
-        into target: UnsafeMutableRawBufferPointer,
-        _ ready: @escaping @Sendable () -> Void
-    ) throws(TransportError) -> Int? {
-        let feed = feed ?? HTTPBodyFeed(stream)
-        self.feed = feed
-        return try feed.read(into: target, ready: ready)
-    }
-
-    private mutating func copy(
-        _ piece: HTTPBody.Piece,
-        into target: UnsafeMutableRawBufferPointer
-    ) throws(TransportError) -> Int {
-        switch piece {
-        case .data(let data):
-            let start = data.startIndex + Int(offset)
-            return data.copyBytes(to: target, from: start..<start + target.count)
-        case .file(let url):
-            return try copy(url, into: target)
-        case .stream:
-            return 0
-        }
     }
 
     private mutating func copy(
