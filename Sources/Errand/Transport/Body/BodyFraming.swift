@@ -43,9 +43,9 @@ struct BodyFraming {
 
     /// Ignores a header line that does not describe the body.
     mutating func add(name: some Collection<UInt8>, value: some BidirectionalCollection<UInt8>) {
-        if name.equalsIgnoringCase("content-length") { value.addElements(to: &lengths) }
-        if name.equalsIgnoringCase("content-encoding") { value.addElements(to: &contentCodings) }
-        if name.equalsIgnoringCase("transfer-encoding") { value.addElements(to: &transferCodings) }
+        if name.equalsIgnoringCase("content-length") { lengths += value.listElements }
+        if name.equalsIgnoringCase("content-encoding") { contentCodings += value.listElements }
+        if name.equalsIgnoringCase("transfer-encoding") { transferCodings += value.listElements }
     }
 
     var hasContentCoding: Bool { !appliedContentCodings.isEmpty }
@@ -111,16 +111,9 @@ extension HTTPMethod {
 
 extension BidirectionalCollection<UInt8> {
     /// In lower case and without surrounding blanks.
-    fileprivate func addElements(to elements: inout [String]) {
-        var rest = self[...]
-        while let comma = rest.firstIndex(of: UInt8(ascii: ",")) {
-            elements.append(rest[..<comma].listElement)
-            rest = rest[index(after: comma)...]
+    fileprivate var listElements: [String] {
+        split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { element in
+            String(decoding: element.trimmingBlanks.lazy.map(\.asciiLowercased), as: UTF8.self)
         }
-        elements.append(rest.listElement)
-    }
-
-    private var listElement: String {
-        String(decoding: trimmingBlanks.lazy.map(\.asciiLowercased), as: UTF8.self)
     }
 }
