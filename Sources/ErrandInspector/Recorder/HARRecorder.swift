@@ -95,7 +95,26 @@ extension HARRecorder {
     /// loads, `_attempt` the number of the attempt, `_cause` what the load waited for before the attempt, `_state` the state of
     /// the exchange, or `unsent` for a load without one, `_error` the reason of a failure, and `_truncated` whether a body was
     /// shortened.
-    public func data() -> Data { HARDocument(self).data }
+    public func data() -> Data {
+        let (exchanges, removed) = snapshot
+        let printer = Printer(includesSecrets: includesSecrets)
+        let comments = [
+            printer.isRedacting ? "Values that are not known to be harmless are redacted." : "Secrets are included.",
+            removed > 0 ? "\(removed) older exchanges were removed because of the limits of the recorder." : nil,
+        ]
+        var text = Array(
+            #"{"log":{"version":"1.2","creator":{"name":"Errand","version":"1"},"pages":[],"comment":"#.utf8
+        )
+        HARValue.string(comments.compactMap { $0 }.joined(separator: " ")).write(to: &text)
+        text += #","entries":["#.utf8
+        // One line for each entry, in the order of their beginnings.
+        for (index, exchange) in exchanges.enumerated() {
+            text += index > 0 ? ",\n".utf8 : "\n".utf8
+            HARValue(PrintedExchange(exchange, printer, clock), printer).write(to: &text)
+        }
+        text += "\n]}}\n".utf8
+        return Data(text)
+    }
 
     /// Writes the archive to a file, which only its owner may read.
     ///
