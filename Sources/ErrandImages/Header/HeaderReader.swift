@@ -1,4 +1,4 @@
-import Foundation
+import Errand
 
 /// Why there is no header.
 enum HeaderFailure: Error {
@@ -70,8 +70,7 @@ struct HeaderReader {
     /// Moves to the next such byte, or to the end of those that are there.
     mutating func skip(to byte: UInt8) {
         let last = max(position, min(end, bytes.count))
-        let found = bytes.baseAddress.flatMap { memchr($0 + position, Int32(byte), last - position) }
-        position = found.flatMap { found in bytes.baseAddress.map { UnsafeRawPointer(found) - $0 } } ?? last
+        position = bytes.firstIndex(of: byte, from: position, to: last) ?? last
     }
 
     mutating func uint8() throws(HeaderFailure) -> Int { try integer(UInt8.self) }
