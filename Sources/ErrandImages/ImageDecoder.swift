@@ -4,7 +4,7 @@ import Foundation
 /// Makes the images of a loader from bytes, off the main actor.
 public struct ImageDecoder<Image: Sendable>: Sendable {
     private let decode: @Sendable (ImageContent, ImageTarget) throws -> Image
-    private let size: @Sendable (Image) -> Int
+    let bytes: @Sendable (Image) -> Int
     private var processings: [String: @Sendable (Image) throws -> Image] = [:]
 
     /// Creates a decoder.
@@ -17,7 +17,7 @@ public struct ImageDecoder<Image: Sendable>: Sendable {
         bytes: @escaping @Sendable (Image) -> Int,
         decode: @escaping @Sendable (ImageContent, ImageTarget) throws -> Image
     ) {
-        (self.size, self.decode) = (bytes, decode)
+        (self.bytes, self.decode) = (bytes, decode)
     }
 
     /// Returns a decoder that also processes images, for example to give them round corners.
@@ -31,8 +31,6 @@ public struct ImageDecoder<Image: Sendable>: Sendable {
         decoder.processings[name] = process
         return decoder
     }
-
-    func bytes(of image: Image) -> Int { size(image) }
 
     /// Throws if there is no processing of the target's name.
     func check(_ target: ImageTarget) throws(APIError) {

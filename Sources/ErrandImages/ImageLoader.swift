@@ -141,7 +141,7 @@ import Foundation
         outdateFetches(of: ImageSource(request))
         let key = ImageKey(ImageSource(request), request.target)
         if let image {
-            memoryCache.insert(image, bytes: decoder.bytes(of: image), for: key)
+            memoryCache.insert(image, bytes: decoder.bytes(image), for: key)
             endWaiting(for: request, with: image)
         } else {
             memoryCache.remove(key)
@@ -387,7 +387,7 @@ import Foundation
                 memoryCache.removeAll(of: fetch.source)
                 outdateFetches(of: fetch.source, except: fetch)
             }
-            memoryCache.insert(image, bytes: decoder.bytes(of: image), for: ImageKey(fetch.source, target))
+            memoryCache.insert(image, bytes: decoder.bytes(image), for: ImageKey(fetch.source, target))
         }
         fetch.decodings[target] = nil
         let callers = fetch.removeCallers(of: target)
