@@ -232,10 +232,7 @@ extension HARValue {
             members += [
                 ("path", attributes["path"].map { .string(printer.attribute($0)) }),
                 ("domain", attributes["domain"].map { .string(printer.attribute($0)) }),
-                (
-                    "expires",
-                    expires.map { .string($0.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))) }
-                ),
+                ("expires", expires.map { .string(timestamp($0)) }),
                 ("httpOnly", .bool(attributes["httponly"] != nil)),
                 ("secure", .bool(attributes["secure"] != nil)),
             ]
