@@ -80,7 +80,6 @@ public final class ManualClock: APIClock {
         return nil
     }
 
-    /// Removes a cancelled sleeper.
     private func remove(_ number: Int) -> CheckedContinuation<Bool, Never>? {
         guard let sleeper = state.withLock({ $0.sleepers.removeValue(forKey: number) }) else { return nil }
         sleeping.add(-1)

@@ -64,7 +64,6 @@ extension HTTPResponse {
 }
 
 extension HTTPBody {
-    /// Whether all bytes are in memory.
     fileprivate var isInMemory: Bool {
         pieces.allSatisfy { if case .data = $0 { true } else { false } }
     }

@@ -1,7 +1,6 @@
 import Errand
 import Foundation
 
-/// One exchange as it is exported.
 struct PrintedExchange {
     let recorded: RecordedExchange
     let start: Date
@@ -80,10 +79,8 @@ struct Phases {
         if let timings = exchange.timings { measure(timings) } else { estimate(exchange) }
     }
 
-    /// The sum of all phases.
     var total: Int64 { all.reduce(0) { $0 + ($1.microseconds ?? 0) } }
 
-    /// All phases in the order in which they occur.
     var all: [(name: String, microseconds: Int64?)] {
         [
             ("Queue", blocked), ("DNS", dns), ("Connect", connect), ("TLS", tls), ("Send", send), ("Wait", wait),

@@ -9,7 +9,6 @@ struct Printer {
         redactor = includesSecrets ? nil : .shared
     }
 
-    /// Whether secrets are removed.
     var isRedacting: Bool { redactor != nil }
 
     /// Returns a URL without its fragment, which is not sent.
@@ -18,19 +17,15 @@ struct Printer {
         return redactor?.url(text) ?? text
     }
 
-    /// Returns the value of a header line.
     func value(of name: String, _ value: String) -> String { redactor?.value(ofHeader: name, value) ?? value }
 
-    /// Returns the value of an attribute of a cookie.
     func attribute(_ value: String) -> String { redactor?.value(ofCookieAttribute: value) ?? value }
 
-    /// Returns the name of a cookie.
     func cookieName(_ name: String) -> String { redactor?.name(name) ?? name }
 
     /// Returns the value of a cookie; never shown by a redactor, because it is a secret under any name.
     func cookieValue(_ value: String) -> String { isRedacting ? "<redacted \(value.utf8.count) bytes>" : value }
 
-    /// Returns the header lines.
     func fields(_ headers: HTTPHeaders) -> [PrintedField] {
         headers.map {
             PrintedField(name: redactor?.name(ofHeader: $0.name) ?? $0.name, value: value(of: $0.name, $0.value))
@@ -74,13 +69,11 @@ struct Printer {
     }
 }
 
-/// A header line as it is exported.
 struct PrintedField {
     let name: String
     let value: String
 }
 
-/// A body as it is exported.
 struct PrintedBody {
     /// `nil` if nothing of it was recorded.
     let text: String?

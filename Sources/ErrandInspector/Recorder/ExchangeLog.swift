@@ -7,10 +7,8 @@ struct ExchangeLog {
         /// Whether it has begun, and had no exchange since.
         var isUnsent = false
         var cause: APIEvent.Reason?
-        /// Its last exchange.
         var last: Entry? { didSet { isUnsent = false } }
 
-        /// Begins its next exchange.
         mutating func begin(_ event: APIEvent, sequence: Int) -> Entry {
             let entry = Entry(RecordedExchange(event, sequence: sequence, cause: cause, isFirst: last == nil))
             self = ActiveLoad(last: entry)
@@ -31,7 +29,6 @@ struct ExchangeLog {
 
     /// The exchange with the sequence number n is at n modulo the limit.
     private var slots: [Entry?] = []
-    /// The number of exchanges that were removed because of the limits.
     private(set) var removedCount = 0
     private let limits: HARRecorder.Limits
     // The sequence numbers of the recorded exchanges.
@@ -45,10 +42,8 @@ struct ExchangeLog {
         self.limits = limits
     }
 
-    /// The number of recorded exchanges.
     var count: Int { recorded.count }
 
-    /// The recorded exchanges.
     var exchanges: [RecordedExchange] { slots.compactMap { $0?.exchange } }
 
     /// Removes all exchanges, and returns them, to be released outside a lock.

@@ -230,9 +230,7 @@ struct WallClock: Sendable {
 }
 
 extension Duration {
-    /// The seconds as a number.
     var seconds: Double { self / .seconds(1) }
 
-    /// The whole microseconds.
     var microseconds: Int64 { Int64((self / .microseconds(1)).rounded()) }
 }

@@ -68,7 +68,6 @@ struct RecordedExchange: Sendable {
     /// What the transport has measured; the error of an unsent load may have the timings of another one, such as a login.
     var timings: ExchangeTimings? { state == .unsent ? nil : response?.timings ?? error?.timings }
 
-    /// Whether the load was the last one to join.
     func isLast(_ load: RequestID) -> Bool { load == otherLoads.last ?? firstLoad }
 
     mutating func add(_ load: RequestID) {

@@ -18,7 +18,6 @@ struct RecordedRequest: Sendable {
     }
 }
 
-/// Status and headers of a response.
 struct RecordedHead: Sendable {
     let status: Int
     let headers: HTTPHeaders
@@ -31,7 +30,6 @@ struct RecordedHead: Sendable {
     }
 }
 
-/// A response as it was recorded.
 struct RecordedResponse: Sendable {
     let url: URL?
     let head: RecordedHead
@@ -57,7 +55,6 @@ struct RecordedResponse: Sendable {
     var byteCount: Int { head.byteCount + body.kept.count }
 }
 
-/// The beginning of a body.
 struct RecordedBody: Sendable {
     /// The bytes in memory, in their order, up to the limit.
     let kept: Data
@@ -65,7 +62,6 @@ struct RecordedBody: Sendable {
     let length: Int64?
     /// What is not in `kept` because it was never in memory.
     let omitted: [Omitted]
-    /// Where the bytes of a response are.
     var place = Place.memory
 
     /// Whether bytes in memory were removed because of the limit.

@@ -80,7 +80,6 @@ struct ReportDetails {
         return parts.compactMap { $0 }.joined(separator: ", ")
     }
 
-    /// Links to the other exchanges of its loads.
     private func writeLoads(to page: inout HTMLText) {
         let loads = exchange.recorded.loads
         page.markup("<section class=\"loads\"><h2>Loads</h2><ul>\n")

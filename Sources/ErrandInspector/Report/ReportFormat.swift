@@ -25,12 +25,10 @@ enum ReportFormat {
         }
     }
 
-    /// A count with its noun.
     static func count(_ number: Int, _ one: String, _ many: String) -> String {
         "\(number) \(number == 1 ? one : many)"
     }
 
-    /// A number with this many digits after the point.
     static func fixed(_ number: Double, digits: Int) -> String {
         String(format: "%.\(digits)f", number)
     }

@@ -28,7 +28,6 @@ struct ReportPage {
         }
     }
 
-    /// The page in UTF-8.
     var data: Data {
         var page = HTMLText()
         writeHead(to: &page)

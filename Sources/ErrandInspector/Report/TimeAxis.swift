@@ -40,7 +40,6 @@ struct TimeAxis {
         return (span.position + min(max(time - span.start, 0), span.end - span.start)) / length * 1_000
     }
 
-    /// The width of a time.
     func width(of microseconds: Int64) -> Double {
         length > 0 ? Double(microseconds) / 1_000_000 / length * 1_000 : 0
     }

@@ -1,7 +1,6 @@
 import Errand
 import Foundation
 
-/// Signs each request as an ``AWSSignature`` describes it.
 struct AWSSigner: SigningAdapter, LookupAdapter {
     private static let reserved = ["Authorization", "X-Amz-Date", "X-Amz-Security-Token", "X-Amz-Content-Sha256"]
     /// In lower case: those that a connection, a proxy server, the cache or a stream changes; comparing a few is faster than
@@ -14,7 +13,6 @@ struct AWSSigner: SigningAdapter, LookupAdapter {
         ].map { Array($0.utf8) }
 
     private let options: AWSSignature
-    /// Whether the request has been sealed, with its query.
     var isSealed = false
 
     init(_ options: AWSSignature) {
@@ -108,7 +106,6 @@ struct AWSSigner: SigningAdapter, LookupAdapter {
         for (name, value) in fields { headers.append(name, value) }
     }
 
-    /// Returns the header lines that are signed.
     private static func fields(of headers: HTTPHeaders, host: ArraySlice<UInt8>) -> [CanonicalHeaders.Field] {
         var fields: [CanonicalHeaders.Field] = []
         // With room for those that a signature adds.

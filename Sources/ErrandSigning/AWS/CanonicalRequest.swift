@@ -7,7 +7,6 @@ struct CanonicalPath {
     /// Whether a path that is percent-encoded is encoded once more, as all services but S3 do.
     var isEncodedTwice: Bool
 
-    /// Returns the canonical form of a path as it is sent.
     func bytes(of path: ArraySlice<UInt8>) -> [UInt8] {
         let slash = UInt8(ascii: "/")
         guard !path.isEmpty else { return [slash] }
@@ -50,10 +49,8 @@ struct CanonicalPath {
 
 /// The names and values of a query, each percent-encoded and in the order of their bytes.
 struct CanonicalQuery {
-    /// The canonical form.
     let bytes: [UInt8]
 
-    /// Reads a query as it is sent.
     init(_ query: ArraySlice<UInt8>) {
         let items = query.split(separator: UInt8(ascii: "&")).map { item in
             let name = item.prefix { $0 != UInt8(ascii: "=") }

@@ -46,7 +46,6 @@ struct SignatureV4 {
     /// Whether the hash of the body is sent, as `X-Amz-Content-Sha256`.
     var sendsPayloadHash = false
 
-    /// Signs in the `Authorization` header.
     func signHeader(of request: UnsignedRequest) throws(SigningError) -> RequestSignature {
         var fields = [(name: "X-Amz-Date", value: scope.moment)]
         if sendsPayloadHash { fields.append(("X-Amz-Content-Sha256", request.payloadText)) }
@@ -110,7 +109,6 @@ struct SignatureV4 {
         query += PercentEncoding.encoded(value)
     }
 
-    /// Returns the canonical request and the string to sign.
     private func texts(
         of request: UnsignedRequest,
         query: ArraySlice<UInt8>,

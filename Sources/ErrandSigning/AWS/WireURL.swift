@@ -23,7 +23,6 @@ struct WireURL {
         guard !authority.isEmpty else { return nil }
     }
 
-    /// The path, percent-encoded.
     var path: ArraySlice<UInt8> { bytes[authority.upperBound..<pathEnd] }
 
     /// The query, percent-encoded; empty if there is none.

@@ -122,7 +122,6 @@ final class ServerClock: Sendable {
 
     private let corrections = Lock<[Key: Correction]>([:])
 
-    /// Returns the date to sign with.
     func date(for context: AdapterContext) -> Date {
         let correction = corrections.withLock { $0.isEmpty ? nil : $0[Key(context.environment)] }
         return correction?.date(at: context.clock.uptime) ?? context.clock.date

@@ -12,7 +12,6 @@ package enum Digest: Sendable, CaseIterable {
     /// SHA-512 (FIPS 180-4).
     case sha512
 
-    /// The length of a digest in bytes.
     var count: Int {
         switch self {
         case .md5: 16

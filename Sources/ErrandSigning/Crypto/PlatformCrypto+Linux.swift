@@ -144,7 +144,6 @@ struct Libcrypto: @unchecked Sendable {
 
     fileprivate let pointer: OpaquePointer
 
-    /// The version of the library as text.
     var version: String { String(cString: cryptort_version(pointer)) }
 
     /// Binds the first usable library of `names`.
@@ -202,7 +201,6 @@ extension SealingCipher {
 }
 
 extension ContiguousBytes {
-    /// Calls `body` with the bytes, which are valid during the call.
     fileprivate func withBytes(_ body: (cryptort_bytes) -> cryptort_result) -> cryptort_result {
         withUnsafeBytes { buffer in
             body(cryptort_bytes(start: buffer.assumingMemoryBound(to: UInt8.self).baseAddress, count: buffer.count))

@@ -7,12 +7,10 @@ public enum SealingCipher: Sendable, CaseIterable {
     /// ChaCha20-Poly1305 (RFC 8439), with a key of 32 bytes.
     case chaChaPoly
 
-    /// The length of the tag in bytes.
     package static let tagCount = 16
     /// The length of the nonces that are made here, in bytes.
     package static let nonceCount = 12
 
-    /// The lengths of keys in bytes.
     var keyCounts: [Int] {
         switch self {
         case .aesGCM: [16, 24, 32]
@@ -72,7 +70,6 @@ public enum SealingCipher: Sendable, CaseIterable {
     }
 }
 
-/// The parts of a sealed message.
 struct SealedParts {
     let nonce: Data
     let ciphertext: Data

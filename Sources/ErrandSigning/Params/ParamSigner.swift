@@ -125,7 +125,6 @@ struct ParamSigner: Sendable {
         }
     }
 
-    /// Returns the names and values of a URL's query.
     private static func fields(of url: URL) -> [SentParams.Field] {
         guard let query = WireURL(url)?.query else { return [] }
         return query.split(separator: UInt8(ascii: "&")).map { item in

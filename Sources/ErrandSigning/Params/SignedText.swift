@@ -64,7 +64,6 @@ extension ParamSigning {
         return order
     }
 
-    /// Returns the signature of a text.
     func signature(of text: [UInt8], secret: String) throws(SigningError) -> String {
         let digest =
             switch algorithm {
@@ -80,7 +79,6 @@ extension ParamSigning {
         }
     }
 
-    /// Returns the text of a moment.
     func text(of date: Date) -> String {
         // As far as the number fits.
         let seconds = min(max(date.timeIntervalSince1970, -1e14), 1e14)
@@ -123,7 +121,6 @@ extension UnsafeMutableBufferPointer<UInt8> {
 }
 
 extension SentParams.Field {
-    /// The field with the escapes of its name and its value.
     fileprivate var percentEncoded: SentParams.Field {
         SentParams.Field(
             String(decoding: PercentEncoding.encoded(name.utf8), as: UTF8.self),

@@ -18,7 +18,6 @@ final class KeySession: Sendable {
 
     typealias Waiter = CheckedContinuation<Outcome, Never>
 
-    /// How an exchange is made.
     struct Exchange: Sendable {
         let sealing: TrafficSealing
         let service: APIService

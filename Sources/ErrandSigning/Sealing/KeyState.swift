@@ -1,7 +1,6 @@
 import Errand
 import Foundation
 
-/// The state of a ``KeySession``.
 struct KeyState {
     /// What a load does that needs a key.
     enum Step {

@@ -56,7 +56,6 @@ extension TrafficSealing {
         return encoding == .base64 ? sealed.base64EncodedData() : sealed
     }
 
-    /// Returns what a sealed body contains.
     func open(_ body: Data, key: SessionKey, authenticating lines: SealedLines) throws(SigningError) -> Data {
         guard encoding == .base64 else {
             return try cipher.open(body, key: key.bytes, authenticating: lines.data)
@@ -67,7 +66,6 @@ extension TrafficSealing {
         return try cipher.open(bytes, key: key.bytes, authenticating: lines.data)
     }
 
-    /// Checks a key of the exchange.
     func check(_ key: SessionKey) throws(SigningError) {
         guard cipher.keyCounts.contains(key.bytes.count) else {
             let counts = cipher.keyCounts.map(String.init).joined(separator: ", ")

@@ -1,7 +1,6 @@
 import Errand
 import Foundation
 
-/// Seals requests and opens responses.
 struct SealingAdapter: LookupAdapter {
     let sealing: TrafficSealing
     /// The service as it was when sealing was set up, for the login of an environment.

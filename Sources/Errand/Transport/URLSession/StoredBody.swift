@@ -5,7 +5,6 @@ import Foundation
 struct StoredBody: ~Copyable {
     private static let bufferBytes = 65_536
 
-    /// The pieces, without streams.
     private(set) var pieces: [HTTPBody.Piece] = []
     private var files: [URL] = []
 
@@ -65,7 +64,6 @@ struct StoredBody: ~Copyable {
     }
     #endif
 
-    /// Appends a temporary file, which is removed with this value.
     private mutating func append(temporary file: URL) {
         files.append(file)
         pieces.append(.file(file))
@@ -119,7 +117,6 @@ final class StoringProgress: Sendable {
 
     func restartTimeout() { timer.restartTimeout() }
 
-    /// Throws when a deadline has passed or the task was cancelled.
     func check() throws(TransportError) {
         if Task.isCancelled { throw TransportError(.cancelled, "the task was cancelled") }
         if let failure = failure.withLock({ $0 }) { throw failure }

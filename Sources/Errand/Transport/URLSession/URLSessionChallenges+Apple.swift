@@ -185,7 +185,6 @@ struct ImportedIdentity: @unchecked Sendable {
         )
     }
 
-    /// Returns whether the server of `url` may receive the certificate.
     func isAllowed(for url: URL) -> Bool { identity.isAllowed(for: url) }
 }
 

@@ -19,7 +19,6 @@ struct URLSessionQueues: Sendable {
 /// of the session, so no progress is reported after that. The task is cancelled on the queue on which it was started.
 final class URLSessionExchange: Sendable {
     let request: HTTPRequest
-    /// The length of the request's body, measured once.
     let bodyBytes: Int64
     private let progress: TransferProgress.Handler?
     private let queues: URLSessionQueues
@@ -173,7 +172,6 @@ final class URLSessionExchange: Sendable {
         state.withLock { [measured] in $0.receive(measured) }
     }
 
-    /// Ends the exchange after its task has ended.
     func complete(_ error: TransportError?) {
         _ = end { $0.outcome(of: error) }
     }

@@ -27,7 +27,6 @@ struct URLSessionExchangeState: ~Copyable {
     private let clock: ExchangeClock
     private var headAt: MonotonicClock.Instant?
     private var measured: ExchangeTimings?
-    /// The bytes of the request's body that have been sent, in all attempts.
     var sentBytes: Int64 = 0
     private var reported: ReportedEvents
 

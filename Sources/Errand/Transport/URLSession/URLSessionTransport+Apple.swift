@@ -42,7 +42,6 @@ struct URLSessionPool: Sendable {
         )
     }
 
-    /// Calls `start` with a new task for the request of `exchange`.
     func withTask(_ request: URLRequest, for exchange: URLSessionExchange, _ start: (URLSessionTask) -> Void) {
         var request = request
         request.assumesHTTP3Capable = assumesHTTP3Capable

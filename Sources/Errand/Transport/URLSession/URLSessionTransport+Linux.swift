@@ -16,7 +16,6 @@ struct URLSessionPool: Sendable {
         session = delegate.makeSession(.errand())
     }
 
-    /// Calls `start` with a new task for the request of `exchange`.
     func withTask(_ request: URLRequest, for exchange: URLSessionExchange, _ start: (URLSessionTask) -> Void) {
         // libcurl repeats a request without a body when a connection that was used before is lost.
         let needsFreshConnection = exchange.bodyBytes == 0 && !exchange.request.method.isIdempotent

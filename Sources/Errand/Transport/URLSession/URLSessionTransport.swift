@@ -138,7 +138,6 @@ extension URLRequest {
 }
 
 extension URLSessionConfiguration {
-    /// Returns a configuration without what the library does itself.
     static func errand() -> URLSessionConfiguration {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.turnOffWhatErrandDoes()
