@@ -2,34 +2,22 @@ import Errand
 import Foundation
 
 extension ScriptedTransport {
-    /// Returns a script that is called when the body of its request has been read, as a server responds to it.
+    /// Calls a script when the body of its request has been read, as a server responds to it, and passes the elements of a streamed
+    /// response on as they come.
     ///
     /// A body without files and streams, and whose progress is not observed, needs no reading.
-    static func reading(
-        _ body: HTTPBody,
+    static func run(
+        _ script: Script,
+        for request: HTTPRequest,
         _ progress: TransferProgress.Handler?,
-        didRead: (@Sendable () -> Void)?,
-        then script: @escaping Script
-    ) -> Script {
-        guard !body.isInMemory || progress != nil && !body.isEmpty else { return script }
-        return { request in
-            try await body.readToEnd(progress) { didRead?() }
-            return try await script(request)
-        }
-    }
-
-    /// Returns a script that passes the elements of a streamed response on as they come.
-    static func streaming(
-        _ progress: TransferProgress.Handler?,
-        didReceive deadlines: ScriptedDeadlines?,
-        from script: @escaping Script
-    ) -> Script {
-        { request in
-            let response = try await script(request)
-            guard let stream = response.bodyStream else { return response }
-            guard !Task.isCancelled else { throw TransportError(.cancelled, "the task was cancelled") }
-            return try await response.streamed(stream, to: request, progress, deadlines)
-        }
+        _ deadlines: ScriptedDeadlines?
+    ) async throws -> HTTPResponse {
+        let body = request.body
+        if !body.isInMemory || progress != nil && !body.isEmpty { try await body.readToEnd(progress, deadlines) }
+        let response = try await script(request)
+        guard let stream = response.bodyStream else { return response }
+        guard !Task.isCancelled else { throw TransportError(.cancelled, "the task was cancelled") }
+        return try await response.streamed(stream, to: request, progress, deadlines)
     }
 }
 
@@ -71,7 +59,7 @@ extension HTTPBody {
     /// Reads the body to its end, and reports that as one progress; an empty body has none.
     fileprivate func readToEnd(
         _ progress: TransferProgress.Handler?,
-        didRead: () -> Void
+        _ deadlines: ScriptedDeadlines?
     ) async throws(TransportError) {
         var reader = try HTTPBodyReader(self)
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 1)
@@ -88,7 +76,7 @@ extension HTTPBody {
             }
             guard read > 0 else { break }
             bytes += Int64(read)
-            didRead()
+            deadlines?.restartTimeout()
         }
         guard bytes > 0 else { return }
         progress?(TransferProgress(.upload, completedBytes: bytes, totalBytes: reader.totalBytes))

@@ -111,15 +111,9 @@ public final class ScriptedTransport: HTTPTransport {
         try request.validate()
         let request = request.asSent
         let deadlines = ScriptedDeadlines(request, clock)
-        let script = Self.reading(
-            request.body,
-            progress,
-            didRead: deadlines?.restartTimeout,
-            then: script(for: request)
-        )
+        let script = script(for: request)
         if keepsRequests { state.withLock { $0.sent.append(request) } }
-        let streaming = Self.streaming(progress, didReceive: deadlines, from: script)
-        return try await response(to: request, streaming, within: deadlines).delivered(to: request, progress)
+        return try await response(to: request, script, progress, deadlines).delivered(to: request, progress)
     }
 
     /// A script that fails every exchange with `invalidRequest` and names the request's method and path.
@@ -136,18 +130,19 @@ public final class ScriptedTransport: HTTPTransport {
     private func response(
         to request: HTTPRequest,
         _ script: @escaping Script,
-        within deadlines: ScriptedDeadlines?
+        _ progress: TransferProgress.Handler?,
+        _ deadlines: ScriptedDeadlines?
     ) async throws(TransportError) -> HTTPResponse {
         do {
             // In a task of its own, because a transport ends with the cancellation of its task, whatever a script does.
             if keepsRequests || clock != nil {
                 return try await Self.race(deadlines) {
                     self.arrivals.add(1)
-                    return try await script(request)
+                    return try await Self.run(script, for: request, progress, deadlines)
                 }
             }
             arrivals.add(1)
-            let response = try await script(request)
+            let response = try await Self.run(script, for: request, progress, deadlines)
             try Task.checkCancellation()
             return response
         } catch {
