@@ -21,11 +21,6 @@ struct KeyState {
         func cancel() { for task in tasks { task.cancel() } }
     }
 
-    private struct Run {
-        let number: Int
-        var tasks: [Task<Void, Never>] = []
-    }
-
     /// More expired keys than this within ``window`` are a loop.
     static let maxExpiries = 5
     /// The time in which expired keys are counted.
@@ -43,12 +38,13 @@ struct KeyState {
     /// The loads that are replayed, and in which generation; cancelled ones stay for two generations.
     private var replays: [RequestID: Int] = [:]
     private var expiries: [Duration] = []
-    private var run: Run?
-    private var lastRun = 0
+    /// Of the running exchange, which ends the generation; `nil` when none runs.
+    private var tasks: [Task<Void, Never>]?
 
-    var isRunning: Bool { run != nil }
+    var isRunning: Bool { tasks != nil }
 
-    func isCurrent(_ number: Int) -> Bool { run?.number == number }
+    /// Whether the exchange runs that was started in a generation.
+    func isCurrent(_ run: Int) -> Bool { isRunning && run == generation }
 
     func entry(named id: String) -> Entry? { entries.last { $0.key.id == id } }
 
@@ -79,21 +75,20 @@ struct KeyState {
     private mutating func open(at uptime: Duration) -> Step {
         expiries.removeAll { uptime - $0 >= Self.window }
         guard expiries.count <= Self.maxExpiries else { return .done(.failure(.tooManyExchanges)) }
-        lastRun += 1
-        run = Run(number: lastRun)
-        return .start(lastRun)
+        tasks = []
+        return .start(generation)
     }
 
-    mutating func setTasks(_ tasks: [Task<Void, Never>], of number: Int) -> Bool {
-        guard isCurrent(number) else { return false }
-        run?.tasks = tasks
+    mutating func setTasks(_ tasks: [Task<Void, Never>], of run: Int) -> Bool {
+        guard isCurrent(run) else { return false }
+        self.tasks = tasks
         return true
     }
 
-    /// Ends the running exchange, and returns who waits for it.
+    /// Ends the running exchange, and returns who waits for it; the next generation is to begin.
     mutating func close() -> Closed {
-        defer { (run, waiters) = (nil, [:]) }
-        return Closed(tasks: run?.tasks ?? [], waiters: Array(waiters.values))
+        defer { (tasks, waiters) = (nil, [:]) }
+        return Closed(tasks: tasks ?? [], waiters: Array(waiters.values))
     }
 
     /// Begins the next generation.
