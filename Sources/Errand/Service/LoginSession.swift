@@ -98,8 +98,8 @@ final class LoginSession: Sendable {
 
     /// A running relogin no longer counts, and its waiters end as cancelled.
     func startNewSession() {
-        let (closed, _) = state.withLock { ($0.close(), $0.reset()) }
-        closed.work?.cancel()
+        let (works, closed, _) = state.withLock { ($0.works.values.map(\.self), $0.close(), $0.reset()) }
+        for work in works { work.cancel() }
         resume(closed, returning: .failure(APIError(.cancelled)))
     }
 
@@ -128,8 +128,12 @@ final class LoginSession: Sendable {
     }
 
     private func start(_ run: Int, of service: APIService, clock: any APIClock) {
-        // Loads of any priority wait for it.
-        let work = Task(priority: .userInitiated) { await relogin(run: run, of: service, clock: clock) }
+        let (work, isWanted) = state.withLock { state in
+            // Loads of any priority wait for it. A logout finds it from its first step on.
+            let work = Task(priority: .userInitiated) { await relogin(run: run, of: service, clock: clock) }
+            state.works[run] = work
+            return (work, state.isCurrent(run))
+        }
         let deadline = Task {
             guard (try? await clock.sleep(for: service.reloginTimeout)) != nil else { return }
             let error = APIError(.loginExpired, reason: state.withLock(\.delay))
@@ -137,10 +141,11 @@ final class LoginSession: Sendable {
             // Not before: the error of a handler that ends because of it would be reported instead.
             work.cancel()
         }
-        let isWanted = state.withLock { $0.setWork(work, of: run) }
         if !isWanted { work.cancel() }
         Task {
-            await finish(run, of: service, with: work.value)
+            let outcome = await work.value
+            state.withLock { $0.works[run] = nil }
+            await finish(run, of: service, with: outcome)
             deadline.cancel()
         }
     }
@@ -175,6 +180,8 @@ final class LoginSession: Sendable {
             resume(closed)
             return .success(())
         }
+        // Nothing has refused that login.
+        guard state.withLock({ !$0.hasSignedIn(since: run) }) else { return .success(()) }
         // The session may have ended, or the deadline passed, before the main actor had time for this.
         guard state.withLock({ $0.begin(run) }) else { return .failure(APIError(.cancelled)) }
         guard state.withLock({ $0.mayStart(run, at: uptime) }) else { return .failure(tooManyLogins(service)) }

@@ -7,7 +7,6 @@ struct LoginState {
         let number: Int
         /// When a renewal date has begun it; `nil` when a load needs it because the service has refused that load.
         var earlyStart: Date?
-        var work: Task<LoginSession.Outcome, Never>?
         var hasBegun = false
         var hasOutcome = false
         var isCounted = false
@@ -18,7 +17,6 @@ struct LoginState {
 
     /// What a relogin that has ended leaves behind.
     struct Closed {
-        var work: Task<LoginSession.Outcome, Never>?
         var waiters: [LoginWaiter] = []
         var holder: (any LoginPlace)?
     }
@@ -33,6 +31,8 @@ struct LoginState {
     var waiters: [RequestID: LoginWaiter] = [:]
     /// The relogins that wait until the handler returns from an earlier one.
     var turns: [Int: CheckedContinuation<Bool, Never>] = [:]
+    /// Those whose handler may still run, also after their deadline: a logout cancels them.
+    var works: [Int: Task<LoginSession.Outcome, Never>] = [:]
     var hasSessionExpired = false
     private var run: Run?
     private var lastRun = 0
@@ -94,7 +94,7 @@ struct LoginState {
         // What was sent with the login before is sent again, as after an outcome.
         if let run, run.hasSignedIn, !run.hasOutcome { nextGeneration() }
         let waiters = Array(exchange(&self.waiters, with: [:]).values)
-        return Closed(work: run?.work, waiters: waiters, holder: run?.holder)
+        return Closed(waiters: waiters, holder: run?.holder)
     }
 
     /// Ends a relogin that has failed, unless the user has signed in since; returns apart those that have begun after its outcome,
@@ -177,12 +177,6 @@ struct LoginState {
         if isCurrent(number), run?.earlyStart != nil { return true }
         guard limit.addStart(at: uptime) else { return false }
         if isCurrent(number) { run?.isCounted = true }
-        return true
-    }
-
-    mutating func setWork(_ work: Task<LoginSession.Outcome, Never>, of number: Int) -> Bool {
-        guard isCurrent(number) else { return false }
-        run?.work = work
         return true
     }
 

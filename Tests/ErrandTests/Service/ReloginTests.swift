@@ -205,6 +205,29 @@ struct ReloginTests {
         #expect(!request.isLoading)
     }
 
+    @Test func `A logout cancels a relogin from its first step on`() async {
+        var late = 0
+        for _ in 0..<300 {
+            let proxy = proxy(transport(.status))
+            let (hasEnded, begun) = (Latch(), Latch())
+            var hasSignedOut = false
+            account.login = {
+                begun.open()
+                await Task.yield()
+                if hasSignedOut, !Task.isCancelled { late += 1 }
+                hasEnded.open()
+            }
+            let request = GoodsRequest(delegate: screen, proxy: proxy)
+            request.loadData()
+            await begun.waitIgnoringCancellation()
+            proxy.logout()
+            hasSignedOut = true
+            #expect(await screen.ending() == .cancelled)
+            await hasEnded.waitIgnoringCancellation()
+        }
+        #expect(late == 0, "its handler would store the login of the former account")
+    }
+
     @Test func `A load of low priority does not lower the priority of relogin and callbacks`() async {
         var priorities: [TaskPriority] = []
         account.login = { priorities.append(Task.currentPriority) }

@@ -53,6 +53,27 @@ struct SignInTests {
         #expect(account.logins == 1)
     }
 
+    @Test func `A relogin that waits for an earlier handler is not needed after a sign-in`() async {
+        let (gate, returns) = (Latch(), Latch())
+        let proxy = proxy("mine", gate)
+        account.login = { await returns.waitIgnoringCancellation() }
+        let first = request("/first", proxy)
+        first.loadData()
+        await suspend(while: account.logins == 0)
+        proxy.logout()
+        #expect(await screen.ending() == .cancelled)
+        let second = request("/second", proxy)
+        second.loadData()
+        await suspend(while: proxy.defaultService?.login.waiterCount != 1)
+        account.setToken("mine")
+        request("/login", proxy).loadRetainingSelf()
+        #expect(await screen.ending() == .success)
+        account.fails = true
+        returns.open()
+        #expect(await screen.ending() == .success)
+        #expect(account.logins == 1 && account.token == "mine")
+    }
+
     @Test func `A login that is cancelled with all waiting loads reports no expired session`() async {
         let never = Latch()
         let transport = ScriptedTransport { request in
