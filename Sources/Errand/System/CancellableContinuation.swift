@@ -1,14 +1,17 @@
 /// Suspends the caller until the continuation is resumed or the task is cancelled, whichever is first.
 ///
-/// `store` stores the continuation, or returns a value when there is nothing to wait for; `remove` takes the continuation back,
-/// unless it was resumed already, when the task is cancelled.
+/// `store` stores the continuation, or returns a value when there is nothing to wait for; it is called at once, on the caller's
+/// actor. `remove` takes the continuation back, unless it was resumed already, when the task is cancelled.
 package func withCancellableContinuation<Value: Sendable>(
     ifCancelled cancelled: Value,
+    isolation: isolated (any Actor)? = #isolation,
     store: (CheckedContinuation<Value, Never>) -> Value?,
     remove: @Sendable () -> CheckedContinuation<Value, Never>?
 ) async -> Value {
     await withTaskCancellationHandler {
-        await withCheckedContinuation { continuation in
+        // Otherwise the closure leaves the actor.
+        _ = isolation
+        return await withCheckedContinuation { continuation in
             if let value = store(continuation) { return continuation.resume(returning: value) }
             // Cancelled before it was stored: the handler found nothing to remove.
             if Task.isCancelled { remove()?.resume(returning: cancelled) }

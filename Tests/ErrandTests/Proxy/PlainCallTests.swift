@@ -234,6 +234,26 @@ struct ServiceCallTests: SessionScene {
         #expect(echoing.requests.isEmpty && proxy.activeRequests.isEmpty)
     }
 
+    @Test func `A call has begun when its caller is suspended, and so ends with the account that it was made for`()
+        async
+    {
+        let transport = ScriptedTransport { _ in
+            try await Latch().wait()
+            return .status(200)
+        }
+        let proxy = proxy(transport)
+        var isMade = false
+        let call = Task {
+            isMade = true
+            return try await send("/order", by: proxy)
+        }
+        while !isMade { await Task.yield() }
+        #expect(proxy.activeRequests.map(\.path) == ["/order"])
+        proxy.switchAccount(to: CookieJar())
+        let error = await #expect(throws: APIError.self) { try await call.value }
+        #expect(error?.type == .cancelled)
+    }
+
     // MARK: The ending
 
     @Test func `A logout, a cancel by ID and a cancel of the task end it`() async throws {
