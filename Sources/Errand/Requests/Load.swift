@@ -400,6 +400,7 @@ extension APIManager {
         if let response = (try? result.get().response) ?? result.error?.response {
             manager.interceptor?.request(manager, didReceive: response)
         }
+        try checkCancellation()
         let loaded = try result.get()
         do throws(APIError) {
             let isAccepted = try APIError.mapped(to: .invalidResponse) {
@@ -410,8 +411,14 @@ extension APIManager {
             loaded.response.forget?()
             throw error.withResponse(ifMissing: loaded.response)
         }
+        try checkCancellation()
         manager.pager?.didReceive(loaded.value, in: loaded.response, of: id)
         return manager.reformData(loaded.value)
+    }
+
+    /// The app may have cancelled the load just now, of which no other hook is to be called then.
+    private func checkCancellation() throws(APIError) {
+        guard proxy.loads.contains(id) else { throw APIError(.cancelled) }
     }
 
     private func wasCancelled() {

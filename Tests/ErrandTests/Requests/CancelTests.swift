@@ -242,6 +242,30 @@ struct HookCancelTests {
         #expect(screen.events == [.cancelled, .success])
         #expect(interceptor.calls.suffix(2) == [.willEnd("cancelled"), .didEnd("cancelled")])
     }
+
+    @Test(arguments: ["receive", "validate"])
+    func `A load that is cancelled with its response calls no further hook`(_ hook: String) async {
+        let (screen, interceptor, validator) = (Screen(), InterceptorSpy(), ValidatorSpy())
+        let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: ScriptedTransport()))
+        (request.interceptor, request.validator) = (interceptor, validator)
+        var called: [String] = []
+        let call = { [unowned request] (name: String) in
+            called.append(name)
+            if name == hook { request.cancelAllRequests() }
+        }
+        interceptor.onCall = { if case .didReceive = $1 { call("receive") } }
+        validator.acceptsContent = { _ in
+            call("validate")
+            return true
+        }
+        request.reformGoods = { goods in
+            call("reform")
+            return goods
+        }
+        request.loadData()
+        #expect(await screen.ending() == .cancelled)
+        #expect(called == (hook == "receive" ? ["receive"] : ["receive", "validate"]))
+    }
 }
 
 /// Calls a closure in each of its hooks.
