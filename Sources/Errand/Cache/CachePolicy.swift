@@ -209,8 +209,10 @@ extension StoredResponse {
     /// Whether a private cache may store it, and has a use for it (RFC 9111 section 3).
     func isStorable(for request: HTTPRequest, usesHeuristics: Bool) -> Bool {
         let control = CacheControl(headers)
-        // RFC 6585 sections 3 to 6: those are of one request, or of the network.
-        guard status >= 200, ![304, 428, 429, 431, 511].contains(status) else { return false }
+        // Those are of one request, its conditions or its connection, or of the network (RFC 9110 section 15, RFC 6585).
+        guard status >= 200, ![304, 408, 412, 416, 417, 421, 425, 428, 429, 431, 511].contains(status) else {
+            return false
+        }
         // RFC 9111 section 5.2.2.3.
         guard control.mayBeStored, isUnderstood || !control.contains("must-understand") else { return false }
         guard !CacheControl(request.headers).contains("no-store") else { return false }

@@ -100,6 +100,7 @@ final class CacheReader<Value: Sendable> {
             guard error.type != .cancelled, proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
             guard use.policy.isRule || ![.http, .server].contains(error.type) else {
                 cache.didUse(response)
+                if cache.isStale { proxy.revalidate(call, response.url) }
                 throw attempt.failure(error)
             }
             proxy.loads.discardFile(of: call.id)

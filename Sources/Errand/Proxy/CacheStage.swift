@@ -197,7 +197,9 @@ final class CacheStage {
         guard let entry = isOffline ? orOffline : orOnError, let request = lookup?.request, use.usesStale else {
             return nil
         }
-        let age = max(.zero, Duration.seconds(proxy.clock.date.timeIntervalSince(entry.stored.responseDate)))
+        let date = proxy.clock.date
+        let stay = max(.zero, Duration.seconds(date.timeIntervalSince(entry.stored.responseDate)))
+        let age = use.policy.isRule ? stay : entry.stored.age(at: date) ?? stay
         guard let response = try response(of: entry, to: request, .cache, age: age) else { return nil }
         used = entry
         return response

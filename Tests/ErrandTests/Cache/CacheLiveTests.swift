@@ -578,6 +578,23 @@ struct CacheLiveTests {
         #expect(scene.violations == [])
     }
 
+    @Test func `A stale failure is validated as well`() async throws {
+        for status in [404, 503] {
+            let scene = try Scene { _, number in
+                number > 1
+                    ? Scene.version(number)
+                    : .status(status, headers: ["Cache-Control": "max-age=10, stale-while-revalidate=100"])
+            }
+            #expect(await scene.load() == "http \(status)")
+            scene.clock.advance(by: .seconds(11))
+            #expect(await scene.load() == "http \(status)")
+            #expect(await scene.server.waitForTotalRequests(2))
+            await scene.settle()
+            #expect(await scene.load() == "v2 cache")
+            #expect(scene.violations == [])
+        }
+    }
+
     @Test func `A logout cancels the load that validates`() async throws {
         let gate = Gate()
         let scene = try Scene { _, number in
@@ -683,6 +700,18 @@ struct CacheLiveTests {
         scene.clock.advance(by: .seconds(60))
         #expect(await scene.load() == "transport")
         #expect(scene.violations == [])
+    }
+
+    @Test func `The age of a response that is used without a network includes the one that it came with`() async throws
+    {
+        let scene = try Scene { Scene.version($1, "max-age=100", ["Age": "90"]) }
+        let request = scene.request()
+        #expect(await scene.outcome(of: request) == "v1 network")
+        scene.server.stop()
+        scene.clock.advance(by: .seconds(11))
+        #expect(await scene.outcome(of: request) == "v1 cache")
+        #expect(request.rawResponse?.age == .seconds(101))
+        #expect(request.rawResponse?.headers["Age"] == "101")
     }
 
     @Test func `A load that fails without a network may use what is stored`() async throws {

@@ -435,22 +435,24 @@ struct CachePolicyTests {
         let fresh: HTTPHeaders = ["Cache-Control": "max-age=60"]
         let located = fresh.merging(["Content-Location": "/goods"])
         let part: HTTPHeaders = ["Cache-Control": "max-age=60", "Content-Range": "bytes 0-9/20"]
-        let expected: [(HTTPMethod, Int, HTTPHeaders, Bool)] = [
-            (.get, 200, fresh, true), (.get, 200, [:], false), (.get, 200, ["ETag": "\"a\""], true),
-            (.get, 200, ["Last-Modified": Self.date], true), (.get, 200, ["Cache-Control": "max-age=0"], true),
-            (.get, 200, ["Cache-Control": "max-age=60, no-store"], false),
-            (.get, 200, ["Cache-Control": "max-age=60, private"], true), (.get, 200, ["Expires": Self.date], true),
-            (.get, 500, fresh, true), (.get, 500, ["ETag": "\"a\""], false), (.get, 404, ["ETag": "\"a\""], true),
-            (.get, 500, ["ETag": "\"a\"", "Cache-Control": "public"], true), (.get, 304, fresh, false),
-            (.get, 206, part, true), (.get, 206, fresh, false), (.get, 206, ["ETag": "\"a\""], false),
-            (.get, 200, ["Cache-Control": "max-age=60, no-store, must-understand"], true),
-            (.get, 599, ["Cache-Control": "max-age=60, must-understand"], false),
-            (.get, 428, fresh, false), (.get, 429, fresh, false), (.get, 431, fresh, false), (.get, 511, fresh, false),
-            (.head, 200, fresh, false), (.put, 200, located, false), (.delete, 200, located, false),
-            (.post, 200, located, true), (.post, 201, located, false), (.post, 200, fresh, false),
-            (.post, 200, fresh.merging(["Content-Location": "/others"]), false),
-            (.post, 200, ["ETag": "\"a\"", "Content-Location": "/goods"], false),
-        ]
+        let expected: [(HTTPMethod, Int, HTTPHeaders, Bool)] =
+            [
+                (.get, 200, fresh, true), (.get, 200, [:], false), (.get, 200, ["ETag": "\"a\""], true),
+                (.get, 200, ["Last-Modified": Self.date], true), (.get, 200, ["Cache-Control": "max-age=0"], true),
+                (.get, 200, ["Cache-Control": "max-age=60, no-store"], false),
+                (.get, 200, ["Cache-Control": "max-age=60, private"], true), (.get, 200, ["Expires": Self.date], true),
+                (.get, 500, fresh, true), (.get, 500, ["ETag": "\"a\""], false), (.get, 404, ["ETag": "\"a\""], true),
+                (.get, 500, ["ETag": "\"a\"", "Cache-Control": "public"], true), (.get, 304, fresh, false),
+                (.get, 206, part, true), (.get, 206, fresh, false), (.get, 206, ["ETag": "\"a\""], false),
+                (.get, 200, ["Cache-Control": "max-age=60, no-store, must-understand"], true),
+                (.get, 599, ["Cache-Control": "max-age=60, must-understand"], false),
+            ]
+            + [408, 412, 416, 417, 421, 425, 428, 429, 431, 511].map { (.get, $0, fresh, false) } + [
+                (.head, 200, fresh, false), (.put, 200, located, false), (.delete, 200, located, false),
+                (.post, 200, located, true), (.post, 201, located, false), (.post, 200, fresh, false),
+                (.post, 200, fresh.merging(["Content-Location": "/others"]), false),
+                (.post, 200, ["ETag": "\"a\"", "Content-Location": "/goods"], false),
+            ]
         for (method, status, headers, isStorable) in expected {
             let request = request([:], method)
             let stored = try stored(headers, status: status, to: request)
