@@ -185,7 +185,7 @@ extension CookieStore {
 
 /// Removes cookies when a site or the jar has too many (RFC 6265bis section 5.7).
 ///
-/// Insecure cookies are removed before secure ones, then those that were unused for longest.
+/// Of a site with many cookies, insecure ones are removed before secure ones; otherwise, those that were unused for longest.
 extension CookieStore {
     /// Counted by registrable domain: counted by host or `Domain`, one server with many subdomains could fill the jar.
     static let maximumPerSite = 180
@@ -212,7 +212,8 @@ extension CookieStore {
         let entries = entries.sorted { $0.isLessUseful(than: $1) }
         remove(entries) { $0.count(ofSite: $1) > Self.maximumPerSite }
         remove(entries) { $0.count > $0.capacity && $0.count(ofSite: $1) > Self.fairShare }
-        remove(entries) { store, _ in store.count > store.capacity }
+        guard count > capacity else { return }
+        remove(entries.sorted { $0.lastUse < $1.lastUse }) { store, _ in store.count > store.capacity }
     }
 
     /// Removes entries, in order, for whose site `hasTooMany` returns `true` at that time.
@@ -223,9 +224,8 @@ extension CookieStore {
     /// Of the sites that exceed the fair share, if there are any, otherwise of all sites.
     private func leastUseful() -> Entry? {
         let crowded = sites.filter { count(ofSite: $0) > Self.fairShare }
-        return (crowded.isEmpty ? sites : crowded)
-            .compactMap { leastUseful(ofSite: $0) }
-            .min { $0.isLessUseful(than: $1) }
+        guard !crowded.isEmpty else { return entries.min { $0.lastUse < $1.lastUse } }
+        return crowded.compactMap { leastUseful(ofSite: $0) }.min { $0.isLessUseful(than: $1) }
     }
 
     private func leastUseful(ofSite site: String) -> Entry? {

@@ -114,6 +114,18 @@ struct CookieEvictionTests {
         #expect(jar.cookies(for: path("secure")).count == 91)
     }
 
+    @Test("In a full jar without crowded sites, those unused for longest are evicted, whether they are secure or not")
+    func ordersEvictionOfAll() {
+        let url = { (host: String) in URL("https://\(host).example/") }
+        let jar = CookieJar(capacity: 3)
+        for host in ["a", "b", "c"] { jar.store(setCookie: "\(host)=1; Secure", from: url(host)) }
+        jar.store(setCookie: "d=1", from: url("d"))
+        #expect(Set(jar.cookies.map(\.name)) == ["b", "c", "d"])
+        _ = jar.header(for: url("b"))
+        jar.store(setCookie: "e=1", from: url("e"))
+        #expect(Set(jar.cookies.map(\.name)) == ["b", "d", "e"])
+    }
+
     @Test("Cookies that do not fit into 8 KB are left out, the others are sent in order", .fault(35))
     func limitsHeader() {
         for number in 0..<4 {
