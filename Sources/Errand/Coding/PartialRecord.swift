@@ -16,6 +16,8 @@ struct PartialRecord: Codable, Sendable {
     private var validator: String?
     /// The name of the file in the response to the first request; a response of the rest may be without.
     private(set) var name: String?
+    /// Where a redirect has led to; `nil` for what the requested URL has sent.
+    private(set) var source: String?
     /// Of the whole body.
     var length: Int64?
     /// The bytes that are on the disk.
@@ -27,8 +29,8 @@ struct PartialRecord: Codable, Sendable {
     init() {}
 
     /// That of a whole body.
-    init(_ headers: HTTPHeaders, key: String) {
-        self.key = key
+    init(_ headers: HTTPHeaders, key: String, source: String?) {
+        (self.key, self.source) = (key, source)
         name = headers["Content-Disposition"].flatMap(ContentDisposition.filename)
         // A part of a coded body is not one of the decoded body.
         guard !headers.hasContentCoding else { return }
@@ -111,6 +113,11 @@ struct PartialRecord: Codable, Sendable {
     /// URL with the same hash.
     static func key(of url: URL, for account: String) -> String {
         "\(url.originText) \(PartialNames.hash("\(account) \(url.absoluteString)"))"
+    }
+
+    /// Without the query, which may be a signature that each redirect makes anew.
+    static func source(of target: URL) -> String {
+        "\(target.originText) \(PartialNames.hash(target.path(percentEncoded: true)))"
     }
 
     private static func bootID() -> String {

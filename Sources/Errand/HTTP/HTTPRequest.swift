@@ -13,9 +13,9 @@ public struct HTTPRequest: Sendable {
         case file(URL)
         /// In a new file in this folder, with the name that the response's `Content-Disposition` has (RFC 6266), or else the URL.
         ///
-        /// The name is made safe: it is one component of a path, is not hidden, and replaces no file; a second "a.pdf" is
-        /// "a 2.pdf". An empty file takes the name just before the complete one replaces it. For requests of a proxy; a transport
-        /// receives ``file(_:)`` instead.
+        /// The name is made safe: it is one component of a path, is not hidden, and replaces no file; a second "a.pdf" is "a
+        /// 2.pdf". An empty file takes the name just before the complete one replaces it; a process that is killed in between
+        /// leaves it. For requests of a proxy; a transport receives ``file(_:)`` instead.
         case folder(URL)
         /// In a sink, which receives the body while it arrives; a transport that returns the body in memory is correct as well.
         case stream(HTTPBodySink)

@@ -119,6 +119,11 @@ final class Exchange {
         if request.headers["Cookie"] == nil, let cookie = session?.field(for: request.url, at: proxy.clock.date) {
             request.headers.append(cookie)
         }
+        if resumed != nil, case .stream(let sink) = current.destination, let file = sink.receiver as? PartialFile,
+            !file.willSend(to: redirects.isEmpty ? nil : request.url)
+        {
+            (request.headers["Range"], request.headers["If-Range"]) = (nil, nil)
+        }
         if storesCookiesAtHead, case .stream(let sink) = current.destination, let session {
             request.destination = .stream(
                 HTTPBodySink(sink.receiver) { [url = request.url, clock = proxy.clock] headers in

@@ -16,6 +16,8 @@ final class PartialFile: LoadFile {
         /// Where the next bytes go, and where those of the response begin.
         var (offset, start): (Int64, Int64) = (0, 0)
         var isContinuing = false
+        /// Where the request goes that is sent now, if a redirect has led there.
+        var source: String?
         /// Whether the response has a body that is stored in memory, and not one for the file.
         var refusesBody = false
         var mustStartAgain = false
@@ -84,6 +86,16 @@ final class PartialFile: LoadFile {
         } catch {
             names.leave(holder)
             throw error
+        }
+    }
+
+    /// Returns whether the lines of ``open()`` are to be sent: a validator is one of the URL that has sent it (RFC 9110 section
+    /// 8.8.1). `target` is where a redirect has led to; `nil` for the first request.
+    func willSend(to target: URL?) -> Bool {
+        let source = target.map(PartialRecord.source)
+        return state.withLock { state in
+            state.source = source
+            return !state.isContinuing || state.record.source == source
         }
     }
 
@@ -162,7 +174,7 @@ extension PartialFile: HTTPBodyReceiver {
             try continueBody(headers)
             return true
         case 200...203, 207..<300:
-            try restart(as: PartialRecord(headers, key: key))
+            try restart(as: PartialRecord(headers, key: key, source: state.withLock(\.source)))
             return true
         default:
             state.withLock { state in
@@ -176,7 +188,9 @@ extension PartialFile: HTTPBodyReceiver {
     /// Nothing is spliced: the part begins where the file ends, and is one of the same representation.
     private func continueBody(_ headers: HTTPHeaders) throws(TransportError) {
         let isPart = state.withLock { state in
-            guard state.isContinuing, let part = state.record.part(headers, from: state.offset) else {
+            guard state.isContinuing, state.record.source == state.source,
+                let part = state.record.part(headers, from: state.offset)
+            else {
                 state.mustStartAgain = true
                 return false
             }

@@ -301,6 +301,42 @@ struct ResumedDownloadTests {
         #expect(reports.last?.completedBytes == FileServer.length)
     }
 
+    @Test(.fault(110)) func `A redirect to another file with the same validator receives that from its beginning`()
+        async throws
+    {
+        let path = Lock("/files/1?signature=1")
+        let front = try FixtureServer.start { [files] _ in
+            .redirect(to: files.server.url(path.withLock(\.self)).absoluteString)
+        }
+        files.cutNext(after: 1_000)
+        #expect(await outcome(try request(from: front)) == .transport)
+        path.withLock { $0 = "/files/1?signature=2" }
+        files.cutNext(after: 1_000)
+        #expect(await outcome(try request(from: front)) == .transport)
+        path.withLock { $0 = "/files/2" }
+        let other = [UInt8](repeating: 9, count: Int(FileServer.length))
+        files.change { $0.source = .bytes(other) }
+        #expect(await outcome(try request(from: front)) == nil)
+        try expectComplete(Data(other))
+        #expect(files.ranges == [nil, "bytes=1000-", nil])
+    }
+
+    @Test func `A server that sends the rest unasked, of another file, is asked again`() async throws {
+        let path = Lock("/files/1")
+        let front = try FixtureServer.start { [files] _ in
+            .redirect(to: files.server.url(path.withLock(\.self)).absoluteString)
+        }
+        files.cutNext(after: 1_000)
+        #expect(await outcome(try request(from: front)) == .transport)
+        path.withLock { $0 = "/files/2" }
+        let rest = [UInt8](repeating: 9, count: Int(FileServer.length) - 1_000)
+        let range = "bytes 1000-\(FileServer.length - 1)/\(FileServer.length)"
+        files.reply(.bytes(rest, status: 206, headers: ["ETag": "\"1\"", "Content-Range": range]))
+        #expect(await outcome(try request(from: front)) == nil)
+        try expectComplete()
+        #expect(files.ranges == [nil, nil, nil])
+    }
+
     @Test func `A complete part whose target could not be replaced is checked by its last byte`() async throws {
         let request = try request()
         let validator = ValidatorSpy()
@@ -453,7 +489,7 @@ struct ResumedDownloadTests {
             "Last-Modified": "Fri, 01 Jan 2021 00:00:00 GMT", "Date": "Fri, 01 Jan 2021 00:00:09 GMT",
             "Content-Length": "9", "Transfer-Encoding": "chunked",
         ]
-        let record = PartialRecord(dates, key: "")
+        let record = PartialRecord(dates, key: "", source: nil)
         #expect(record.length == nil)
         let range: HTTPHeaders = ["Content-Range": "bytes 3-5/9"]
         let part = try #require(record.part(range, from: 3))
