@@ -51,7 +51,7 @@ struct LoadedPages<Item> {
         let page = ServerPage(items: newItems, itemCount: info.itemCount)
         let (count, isWindow) = (start.precedingItems, previous != nil)
         let known = store.countReceived(count, in: page, isWindow: isWindow, itemID: rules.itemID)
-        if known > 0 || !endsByRepeat || !isRepetition(newItems, of: info, hasIDs: rules.itemID != nil) {
+        if !endsByRepeat || !isRepetition(newItems, of: info, hasIDs: rules.itemID != nil) {
             store.append(known > 0 ? Array(newItems.dropFirst(known)) : newItems, itemID: rules.itemID)
         }
         insertedRows = rows..<items.count
@@ -60,8 +60,11 @@ struct LoadedPages<Item> {
             recordFirst(info, strategy: rules.strategy)
         } else {
             visited.insertNext(info.position, after: pages.last?.position)
-            // The next page may have the name of the previous one.
-            if previous == info.position { previous = nil }
+            // The next page may have the name of the previous one, also because edits have moved it there.
+            if previous == info.position, count == 0 { previous = nil }
+            if previous == info.position, known == 0 {
+                previous = rules.strategy.position(before: PageStart(info.position), pageSize: largestPage)
+            }
         }
         let info = completed(info, itemsBefore: itemsBefore?.addingClamped(pages.receivedCount - start.precedingItems))
         setNext(
@@ -275,9 +278,9 @@ extension LoadedPages {
         return items.suffix(newItems.count).elementsEqual(newItems, by: identity.areSame)
     }
 
-    /// Whether the app has left out all items of a page that is not a repetition by its bytes, nor by the total.
+    /// Whether the app has left out items of a page that is not a repetition by its bytes, nor by the total.
     private func isLeftOut(_ newItems: [Item], of info: PageInfo) -> Bool {
-        guard newItems.isEmpty, info.itemCount > 0, info.response.body != repeatDetector.newestBody else {
+        guard newItems.count < info.itemCount, info.response.body != repeatDetector.newestBody else {
             return false
         }
         return info.totalItems.map { (itemsBefore ?? 0).addingClamped(pages.receivedCount) < $0 } ?? true

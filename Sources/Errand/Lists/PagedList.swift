@@ -221,7 +221,8 @@ extension PagedList {
         loaded.append(items, info: info, rules: rules)
         let removed = loaded.dropFirstPages(rules)
         appendState = loaded.next == nil ? .end : .idle
-        if prependState.isEnd, loaded.previous != nil { prependState = .idle }
+        if loaded.previous == nil, prependState.isIdle { prependState = .end }
+        if loaded.previous != nil, prependState.isEnd { prependState = .idle }
         return .rows(inserted: loaded.insertedRows, removed: removed)
     }
 

@@ -304,6 +304,80 @@ struct ListEditTests {
         #expect(keys == ["key 1", "key 2", "key 3", "key 4"])
     }
 
+    @Test func `The pages before a window remain within reach when edits move the next page onto it`() async throws {
+        list.maxPages = 1
+        await load(2)
+        for id in [6, 7] {
+            server.entries.removeAll { $0.id == id }
+            try list.remove(id: id)
+            await load(1)
+        }
+        #expect(ids == [4, 5, 8])
+        #expect(list.hasPrevious && list.prependState.isIdle)
+        list.loadPreviousPage()
+        #expect(await screen.ending() == .success)
+        #expect(ids.first == 1)
+    }
+
+    @Test func `A page of which the app leaves out what is new is not the last one`() async throws {
+        struct Page: PageResponse, Decodable, Sendable {
+            var items: [Entry]
+            var totalPages: Int?
+        }
+        final class Lines: PageAPIRequest<Page>, APIManager {
+            let path = "/lines"
+            let method = HTTPMethod.get
+            override var strategy: any PageStrategy { .pageNumber(sizeKey: "size", size: 3) }
+            override var itemID: ItemID<Entry>? { ItemID(\.id) }
+            func reformData(_ page: Page) -> Page {
+                Page(items: page.items.filter { $0.id != 7 }, totalPages: page.totalPages)
+            }
+        }
+        let entries = Lock((1...9).map { Entry(id: $0, order: 0) })
+        let transport = ScriptedTransport { request in
+            let number = Int(request.url.query?.split(separator: "page=").last?.prefix { $0.isNumber } ?? "") ?? 1
+            let page = entries.withLock { Array($0.dropFirst((number - 1) * 3).prefix(3)) }
+            let json = String(decoding: try JSONEncoder().encode(page), as: UTF8.self)
+            return .json(#"{"items":\#(json),"totalPages":3}"#)
+        }
+        let list = Lines(delegate: screen, proxy: APIProxy(service: server.service, transport: transport))
+        for _ in 0..<2 {
+            list.loadNextPage()
+            #expect(await screen.ending() == .success)
+        }
+        entries.withLock { entries in entries.removeAll { $0.id == 4 } }
+        try list.remove(id: 4)
+        while list.loadNextPage() != nil { #expect(await screen.ending() == .success) }
+        #expect(list.items.map(\.id) == [1, 2, 3, 5, 6, 8, 9])
+    }
+
+    @Test func `A repetition of the last page ends the list after an insertion as well`() async throws {
+        struct Post: Codable, Identifiable, Sendable {
+            let id: Int
+        }
+        struct Page: PageResponse, Decodable, Sendable {
+            var items: [Post]
+            var totalItems: Int?
+        }
+        final class Posts: PageAPIRequest<Page>, APIManager {
+            let path = "/posts"
+            let method = HTTPMethod.get
+            override var strategy: any PageStrategy { .pageNumber(sizeKey: "size", size: 4) }
+        }
+        let ids = Lock([1, 2])
+        let transport = ScriptedTransport { _ in
+            let posts = ids.withLock { $0.map { #"{"id":\#($0)}"# }.joined(separator: ",") }
+            return .json(#"{"items":[\#(posts)],"totalItems":\#(ids.withLock(\.count))}"#)
+        }
+        let list = Posts(delegate: screen, proxy: APIProxy(service: server.service, transport: transport))
+        list.loadData()
+        #expect(await screen.ending() == .success)
+        ids.withLock { $0.insert(3, at: 1) }
+        try list.insert(Post(id: 3), at: 1)
+        while list.loadNextPage() != nil { #expect(await screen.ending() == .success) }
+        #expect(list.items.map(\.id) == [1, 3, 2])
+    }
+
     @Test func `A page requested by cursor is not requested again after an edit`() async throws {
         use(.cursor)
         await load(1)
