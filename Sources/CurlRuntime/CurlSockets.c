@@ -7,6 +7,8 @@
 
 #if defined(__linux__)
 
+#include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -22,6 +24,8 @@ typedef struct open_socket {
     /// Distinguishes the socket from a later one of the same number: some versions of libcurl close a socket that has not been
     /// connected without the function for it.
     ino_t identity;
+    /// 0 until it is asked for after the socket has got one.
+    int local_port;
     int unread;
     int reads;
     int64_t bytes_read;
@@ -92,6 +96,27 @@ int curlrt_sockets_close(curlrt_sockets *sockets, int descriptor) {
     remove_descriptor(sockets, descriptor);
     pthread_mutex_unlock(&sockets->lock);
     return close(descriptor);
+}
+
+static int local_port(int descriptor) {
+    struct sockaddr_storage address;
+    socklen_t length = sizeof address;
+    if (getsockname(descriptor, (struct sockaddr *)&address, &length) != 0) return 0;
+    if (address.ss_family == AF_INET) return ntohs(((struct sockaddr_in *)&address)->sin_port);
+    if (address.ss_family == AF_INET6) return ntohs(((struct sockaddr_in6 *)&address)->sin6_port);
+    return 0;
+}
+
+bool curlrt_sockets_are_silent(curlrt_sockets *sockets, int port) {
+    for (size_t index = 0; index < sockets->count; index++) {
+        open_socket *socket = &sockets->all[index];
+        char byte;
+        if (socket->local_port == 0) socket->local_port = local_port(socket->descriptor);
+        if (socket->local_port != port) continue;
+        if (recv(socket->descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0) return false;
+        if (errno != EAGAIN && errno != EWOULDBLOCK) return false;
+    }
+    return true;
 }
 
 static int64_t round_trip(int descriptor) {

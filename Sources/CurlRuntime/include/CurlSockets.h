@@ -31,6 +31,10 @@ int curlrt_sockets_close(curlrt_sockets *sockets, int descriptor);
 /// Returns the round-trip time of a connected TCP socket in microseconds, which the system has measured; -1 for any other.
 int64_t curlrt_sockets_round_trip(curlrt_sockets *sockets, int descriptor);
 
+/// Returns whether nothing has arrived at the sockets with a local port, neither bytes nor an end nor a failure; called on the
+/// set's thread.
+bool curlrt_sockets_are_silent(curlrt_sockets *sockets, int port);
+
 /// Forgets what has been measured.
 void curlrt_sockets_begin_measuring(curlrt_sockets *sockets);
 

@@ -20,6 +20,8 @@ final class CurlHandle {
     private let sockets: CurlSockets?
     /// Whether the target depends on the connection, which may lead to a proxy server.
     private var awaitsTarget = false
+    /// Whether the connection that libcurl has chosen is of no use.
+    private var hasStaleConnection = false
     let buffer: Buffer
     private static let errorCapacity = 256
     /// How long an exchange waits for a connection that another one opens, and the next one after that, in nanoseconds.
@@ -120,17 +122,37 @@ final class CurlHandle {
     /// Returns the target for the request line, which replaces the path from the URL: libcurl 8.23 changes the case of
     /// percent-encoded bytes there, which breaks signatures.
     ///
-    /// `nil` where an HTTP proxy may need the whole URL, which libcurl sends unchanged; see ``beginAttempt()``.
+    /// `nil` where an HTTP proxy may need the whole URL, which libcurl sends unchanged; see ``beginAttempt(fromPort:)``.
     private func requestTarget(of exchange: CurlExchange) -> String? {
         exchange.url.isSecure || !settings.configuration.proxy.mayForwardRequests ? exchange.url.target : nil
     }
 
-    /// Called before the request is sent on a connection; `false` ends the exchange.
-    func beginAttempt() -> Bool {
-        guard let exchange, exchange.beginAttempt() else { return false }
+    /// Called before the request is sent on a connection; `false` ends the transfer.
+    func beginAttempt(fromPort port: Int32) -> Bool {
+        guard let exchange else { return false }
+        hasStaleConnection = !isUsable(fromPort: port, for: exchange)
+        guard !hasStaleConnection, exchange.beginAttempt() else { return false }
+        // Another one may be as stale as the one whose loss repeats the request.
+        if exchange.host?.isMultiplexed != true { easy.set(.freshConnect, to: 1) }
         connection.pointee.step = 0
         // The environment may exclude the host from the proxy. Before 8.7, libcurl does not report that, and keeps the path.
         if awaitsTarget, easy.number(.usedProxy) == 0 { easy.set(.requestTarget, to: exchange.url.target) }
+        return true
+    }
+
+    /// Bytes before the request are not the response to it (RFC 9112 section 6.3); over HTTP/2, they are usual.
+    private func isUsable(fromPort port: Int32, for exchange: CurlExchange) -> Bool {
+        guard CurlLibrary.usesStaleConnections, exchange.attempts == 0, easy.number(.numConnects) == 0,
+            !exchange.url.isSecure || exchange.host?.isMultiplexed == false
+        else { return true }
+        return sockets?.isSilent(fromPort: port) != false
+    }
+
+    /// Returns whether the transfer is to be started again, for which libcurl then opens a connection.
+    func leaveStaleConnection() -> Bool {
+        guard Swift.exchange(&hasStaleConnection, with: false) else { return false }
+        exchange?.beginTransfer()
+        easy.set(.freshConnect, to: 1)
         return true
     }
 
@@ -199,7 +221,7 @@ final class CurlHandle {
     ///
     /// A retry that could not open a connection is recognized only by the failure.
     func isReusable(after exchange: CurlExchange) -> Bool {
-        guard supportsPrereq, easy.number(.osErrno) == 0 else { return false }
+        guard supportsPrereq, !CurlLibrary.corruptsReusedHandles, easy.number(.osErrno) == 0 else { return false }
         return exchange.attempts == 0 || exchange.attempts == 1 && !exchange.hasFailed
     }
 

@@ -14,6 +14,13 @@ enum CurlLibrary {
 
     static let reportsUsedProxy = versionNumber >= 0x08_0700
 
+    /// Whether it sends requests on connections that were reset, or that have bytes that are part of no response; not since 8.0.
+    static let usesStaleConnections = versionNumber < 0x08_0000
+
+    /// Whether a handle writes to memory that it has freed, if the first header line after its first response begins with a
+    /// space; from 7.83 to 8.1.
+    static let corruptsReusedHandles = versionNumber >= 0x07_5300 && versionNumber < 0x08_0101
+
     /// Whether ``CurlInfo/requestSize`` counts all bytes of bodies; otherwise only those that are sent with the header lines.
     static let countsBodiesOfRequests = versionNumber >= 0x08_0700
 

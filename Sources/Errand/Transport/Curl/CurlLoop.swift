@@ -215,6 +215,11 @@ final class CurlLoop: @unchecked Sendable {
                 abandoned.removeAll { $0 === handle }
                 continue
             }
+            if handle.leaveStaleConnection() {
+                multi.remove(easy)
+                add(exchange, on: handle)
+                continue
+            }
             if code == .ok || exchange.isAnswered(before: code) {
                 exchange.succeed()
             } else {

@@ -65,6 +65,9 @@ final class CurlSockets: @unchecked Sendable {
         return microseconds >= 0 ? microseconds * 1_000 : nil
     }
 
+    /// Whether nothing has arrived at the connection from a local port since its last response.
+    func isSilent(fromPort port: Int32) -> Bool { curlrt_sockets_are_silent(pointer, port) }
+
     func beginMeasuring() { curlrt_sockets_begin_measuring(pointer) }
 
     /// How many bytes libcurl has read from each socket since the last call.

@@ -166,8 +166,8 @@ private let seekFunction: CurlSeekFunction = { context, offset, origin in
     return exchange(context)?.rewindBody() == true ? 0 : 1
 }
 
-private let prereqFunction: CurlPrereqFunction = { context, _, _, _, _ in
-    CurlHandle.at(context)?.beginAttempt() == true ? 0 : 1
+private let prereqFunction: CurlPrereqFunction = { context, _, _, _, localPort in
+    CurlHandle.at(context)?.beginAttempt(fromPort: localPort) == true ? 0 : 1
 }
 
 private func exchange(_ context: UnsafeMutableRawPointer?) -> CurlExchange? {

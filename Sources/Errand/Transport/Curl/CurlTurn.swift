@@ -64,7 +64,8 @@ final class CurlTurn {
 
 /// What a loop knows of one host.
 final class CurlHost {
-    var isMultiplexed = false
+    /// `nil` before the first response.
+    var isMultiplexed: Bool?
     /// When another exchange may stop waiting for a connection that an earlier one opens.
     var nextConnection: MonotonicClock.Instant = 0
 }

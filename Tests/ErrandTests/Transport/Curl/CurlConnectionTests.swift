@@ -49,6 +49,72 @@ struct CurlConnectionTests {
         #expect(last.bodyCount == (method == "PUT" ? 200_000 : 0))
     }
 
+    /// RFC 9112 section 6.3.
+    @Test(arguments: [HTTPMethod.get, .post])
+    func `Bytes after a response are not the response to the next request`(_ method: HTTPMethod) async throws {
+        let (isReceived, isSent) = (Gate(), Gate())
+        let server = try FixtureServer.start { connection, _ in
+            .onRequest { _ in
+                guard connection == 1 else { return .text("mine") }
+                let response = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
+                return Response(
+                    steps: [
+                        .write(response + "first"), .pass(isReceived), .write(response + "other"), .open(isSent), .hang,
+                    ]
+                )
+            }
+        }
+        let transport = try CurlTransport()
+        #expect(try await transport.send(HTTPRequest(.get, server.url("/first"))).body == Data("first".utf8))
+        isReceived.open()
+        await isSent.opened()
+        #expect(try await transport.send(HTTPRequest(method, server.url("/second"))).body == Data("mine".utf8))
+        #expect(server.totalConnections == 2)
+    }
+
+    @Test(arguments: [HTTPMethod.get, .put, .post])
+    func `Connections that the server has reset are not used`(_ method: HTTPMethod) async throws {
+        let (areSent, areReceived) = (Gate(), Gate())
+        let server = try FixtureServer.start { connection, _ in
+            .onRequest { _ in
+                guard connection <= 4 else { return .text("ok") }
+                let response = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+                return Response(steps: [.pass(areSent), .write(response), .pass(areReceived), .reset])
+            }
+        }
+        let transport = try CurlTransport()
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<4 { group.addTask { _ = try await transport.send(HTTPRequest(.get, server.url("/"))) } }
+            #expect(await server.waitForTotalRequests(4))
+            areSent.open()
+            try await group.waitForAll()
+        }
+        areReceived.open()
+        #expect(await server.waitForOpenConnections(0))
+        for _ in 0..<2 {
+            #expect(try await transport.send(HTTPRequest(method, server.url("/"))).body == Data("ok".utf8))
+        }
+        #expect(server.totalRequests == 6, "none is sent twice")
+    }
+
+    /// With libcurl 7.88, the second response made the process write to memory that it had freed.
+    @Test func `A first header line that begins with a space is malformed`() async throws {
+        let server = try FixtureServer.start { _, turn in
+            .onRequest { _ in
+                let first = turn == 1 ? "X-A: one\r\nX-B: two" : " folded: \(String(repeating: "y", count: 40))"
+                return Response(steps: [.write("HTTP/1.1 200 OK\r\n\(first)\r\nContent-Length: 2\r\n\r\nok")])
+            }
+        }
+        let transport = try CurlTransport()
+        for _ in 0..<20 {
+            #expect(try await transport.send(HTTPRequest(.get, server.url("/a"))).body == Data("ok".utf8))
+            let error = await #expect(throws: TransportError.self) {
+                try await transport.send(HTTPRequest(.get, server.url("/b")))
+            }
+            #expect(error?.kind == .badResponse)
+        }
+    }
+
     @Test(arguments: [0, 10, 200_000], Loss.allCases)
     func `A POST is never sent twice`(_ bodyBytes: Int, _ loss: Loss) async throws {
         let server = try Self.server(losingConnectionBy: loss)
