@@ -209,19 +209,19 @@ struct ReloginTests {
         var late = 0
         for _ in 0..<300 {
             let proxy = proxy(transport(.status))
-            let (hasEnded, begun) = (Latch(), Latch())
-            var hasSignedOut = false
+            let (hasEnded, begun, signOuts) = (Latch(), Latch(), Counter())
+            account.setToken("t0")
             account.login = {
                 begun.open()
                 await Task.yield()
-                if hasSignedOut, !Task.isCancelled { late += 1 }
+                if signOuts.count > 0, !Task.isCancelled { late += 1 }
                 hasEnded.open()
             }
             let request = GoodsRequest(delegate: screen, proxy: proxy)
             request.loadData()
             await begun.waitIgnoringCancellation()
             proxy.logout()
-            hasSignedOut = true
+            _ = signOuts.next()
             #expect(await screen.ending() == .cancelled)
             await hasEnded.waitIgnoringCancellation()
         }
