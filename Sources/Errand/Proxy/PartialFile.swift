@@ -89,8 +89,9 @@ final class PartialFile: LoadFile {
         }
     }
 
-    /// Returns whether the lines of ``open()`` are to be sent: a validator is one of the URL that has sent it (RFC 9110 section
-    /// 8.8.1). `target` is where a redirect has led to; `nil` for the first request.
+    /// Returns whether what ``open()`` has returned is to be sent: a validator is one of a URL (RFC 9110 section 8.8.1).
+    ///
+    /// `target` is where a redirect has led to; `nil` for the first request.
     func willSend(to target: URL?) -> Bool {
         let source = target.map(PartialRecord.source)
         return state.withLock { state in
