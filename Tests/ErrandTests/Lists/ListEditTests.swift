@@ -7,6 +7,13 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
+/// A page with one of the totals.
+private struct CountedPage<Item: Decodable & Sendable>: PageResponse, Decodable, Sendable {
+    var items: [Item]
+    var totalItems: Int?
+    var totalPages: Int?
+}
+
 @MainActor @Suite("Edits of a list in place", .hangLimit, .timeLimit(.minutes(10)))
 struct ListEditTests {
     let server = EditingServer()
@@ -320,17 +327,13 @@ struct ListEditTests {
     }
 
     @Test func `A page of which the app leaves out what is new is not the last one`() async throws {
-        struct Page: PageResponse, Decodable, Sendable {
-            var items: [Entry]
-            var totalPages: Int?
-        }
-        final class Lines: PageAPIRequest<Page>, APIManager {
+        final class Lines: PageAPIRequest<CountedPage<Entry>>, APIManager {
             let path = "/lines"
             let method = HTTPMethod.get
             override var strategy: any PageStrategy { .pageNumber(sizeKey: "size", size: 3) }
             override var itemID: ItemID<Entry>? { ItemID(\.id) }
-            func reformData(_ page: Page) -> Page {
-                Page(items: page.items.filter { $0.id != 7 }, totalPages: page.totalPages)
+            func reformData(_ page: CountedPage<Entry>) -> CountedPage<Entry> {
+                CountedPage(items: page.items.filter { $0.id != 7 }, totalPages: page.totalPages)
             }
         }
         let entries = Lock((1...9).map { Entry(id: $0, order: 0) })
@@ -355,11 +358,7 @@ struct ListEditTests {
         struct Post: Codable, Identifiable, Sendable {
             let id: Int
         }
-        struct Page: PageResponse, Decodable, Sendable {
-            var items: [Post]
-            var totalItems: Int?
-        }
-        final class Posts: PageAPIRequest<Page>, APIManager {
+        final class Posts: PageAPIRequest<CountedPage<Post>>, APIManager {
             let path = "/posts"
             let method = HTTPMethod.get
             override var strategy: any PageStrategy { .pageNumber(sizeKey: "size", size: 4) }

@@ -301,19 +301,22 @@ struct ResumedDownloadTests {
         #expect(reports.last?.completedBytes == FileServer.length)
     }
 
+    /// A server that redirects one request after the other to these paths, and all further ones to the last.
+    private func redirector(to paths: [String]) throws -> FixtureServer {
+        let requests = Counter()
+        return try FixtureServer.start { [files] _ in
+            .redirect(to: files.server.url(paths[min(requests.next(), paths.count) - 1]).absoluteString)
+        }
+    }
+
     @Test(.fault(110)) func `A redirect to another file with the same validator receives that from its beginning`()
         async throws
     {
-        let path = Lock("/files/1?signature=1")
-        let front = try FixtureServer.start { [files] _ in
-            .redirect(to: files.server.url(path.withLock(\.self)).absoluteString)
-        }
+        let front = try redirector(to: ["/files/1?signature=1", "/files/1?signature=2", "/files/2"])
         files.cutNext(after: 1_000)
         #expect(await outcome(try request(from: front)) == .transport)
-        path.withLock { $0 = "/files/1?signature=2" }
         files.cutNext(after: 1_000)
         #expect(await outcome(try request(from: front)) == .transport)
-        path.withLock { $0 = "/files/2" }
         let other = [UInt8](repeating: 9, count: Int(FileServer.length))
         files.change { $0.source = .bytes(other) }
         #expect(await outcome(try request(from: front)) == nil)
@@ -322,13 +325,9 @@ struct ResumedDownloadTests {
     }
 
     @Test func `A server that sends the rest unasked, of another file, is asked again`() async throws {
-        let path = Lock("/files/1")
-        let front = try FixtureServer.start { [files] _ in
-            .redirect(to: files.server.url(path.withLock(\.self)).absoluteString)
-        }
+        let front = try redirector(to: ["/files/1", "/files/2"])
         files.cutNext(after: 1_000)
         #expect(await outcome(try request(from: front)) == .transport)
-        path.withLock { $0 = "/files/2" }
         let rest = [UInt8](repeating: 9, count: Int(FileServer.length) - 1_000)
         let range = "bytes 1000-\(FileServer.length - 1)/\(FileServer.length)"
         files.reply(.bytes(rest, status: 206, headers: ["ETag": "\"1\"", "Content-Range": range]))

@@ -80,6 +80,7 @@ final class CurlHandle {
     func begin(_ exchange: CurlExchange) throws(TransportError) {
         try beginTLS(for: exchange)
         self.exchange = exchange
+        hasStaleConnection = false
         errorText.pointee = 0
         connection.pointee = CurlConnecting(sockets)
         easy.apply(exchange)
