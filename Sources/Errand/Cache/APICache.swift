@@ -330,8 +330,7 @@ public final class APICache: Sendable {
         let sessions = ((try? names(in: folder)) ?? []).filter { !$0.hasPrefix(".") }
         CacheFileGroup.removeLeastRecentlyUsed(in: sessions.map { "\(folder)/\($0)" }, beyond: capacity)
         let open = state.withLock { Set($0.sessions.keys) }
-        // Those that are empty.
-        for name in sessions where !open.contains(name) { rmdir("\(folder)/\(name)") }
+        for name in sessions where !open.contains(name) { CacheFileGroup.removeIfEmpty("\(folder)/\(name)") }
     }
 }
 

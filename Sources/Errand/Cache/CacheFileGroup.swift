@@ -34,7 +34,7 @@ struct CacheFileGroup {
             guard let status = stat(ofEntry: path) else { continue }
             guard status.st_mode & S_IFMT != S_IFDIR else {
                 let variants = all(in: path)
-                if variants.isEmpty { rmdir(path) }
+                if variants.isEmpty { removeIfEmpty(path) }
                 for variant in variants { groups["\(name)/\(variant.name)"] = variant }
                 continue
             }
@@ -48,6 +48,12 @@ struct CacheFileGroup {
             groups[response, default: CacheFileGroup(name: response)].add(path, size, used)
         }
         return Array(groups.values)
+    }
+
+    /// Not one that has just been made: another load, perhaps of another process, is about to store in it.
+    static func removeIfEmpty(_ folder: String) {
+        guard let status = stat(ofEntry: folder), abs(time(nil) - status.modificationTime.tv_sec) > 60 else { return }
+        rmdir(folder)
     }
 
     private mutating func add(_ path: String, _ size: Int64, _ used: timespec) {

@@ -266,6 +266,18 @@ struct CacheFolderTests {
         #expect(session.bodies(sample.key) == [sample.body])
     }
 
+    @Test func `A session that another cache has just made is not removed before something is stored in it`() throws {
+        let folder = temporary.url.appending(path: "cache")
+        let (cache, other, sample) = (APICache(folder: folder), APICache(folder: folder), try sample("a"))
+        let session = try #require(cache.session("new"))
+        let old = try #require(other.session("old"))
+        // What is counted at the first time removes empty folders.
+        other.store(sample.stored, .data(sample.body), sample.key, in: old)
+        other.waitForEviction()
+        cache.store(sample.stored, .data(sample.body), sample.key, in: session)
+        #expect(session.bodies(sample.key) == [sample.body])
+    }
+
     @Test(.startsPrograms) func `The default folder is below XDG_CACHE_HOME, or else below the home folder`() async {
         #if os(Linux)
         await #expect(processExitsWith: .success) {
