@@ -59,7 +59,9 @@ struct LoadedPages<Item> {
         if pages.isEmpty {
             recordFirst(info, strategy: rules.strategy)
         } else {
-            visited.insertNext(info.position, after: pages.last?.position)
+            visited.insert(info.position, after: pages.last?.position)
+            // Not the position of a page that is loaded once more: another one may have named it as the previous page.
+            if lastInfo != nil { visited.didNameNext(info.position) }
             // The next page may have the name of the previous one, also because edits have moved it there.
             if previous == info.position, count == 0 { previous = nil }
             if previous == info.position, known == 0 {
@@ -110,9 +112,15 @@ struct LoadedPages<Item> {
     private func nextElsewhere(_ info: PageInfo, strategy: any PageStrategy) -> PagePosition?? {
         guard let first = pages.first, visited.isNext(first.position) else { return nil }
         // Calculated positions are those of any page.
-        guard strategy.start(first.start, movedBy: 1, pageSize: largestPage) == nil else { return nil }
-        guard let next = try? Optional(strategy.position(after: info)), next != first.position else { return nil }
+        guard !isCalculated(strategy), let next = try? Optional(strategy.position(after: info)),
+            next != first.position
+        else { return nil }
         return next
+    }
+
+    /// Whether the positions count items, so that edits move them.
+    func isCalculated(_ strategy: any PageStrategy) -> Bool {
+        pages.first.map { strategy.start($0.start, movedBy: 1, pageSize: largestPage) != nil } ?? false
     }
 
     private mutating func cutPages(_ info: PageInfo, next: PagePosition?) {
@@ -183,11 +191,15 @@ extension LoadedPages {
         for edit: ListEdit<Item>,
         strategy: any PageStrategy
     ) {
-        guard let page, pages.adjustCounts(by: change, ofPage: page, isOnServer: edit.isOnServer) else { return }
+        guard let page else { return }
+        let isOnServer = pages.adjustCounts(by: change, ofPage: page, row: edit.row, isOnServer: edit.isOnServer)
+        // The pages after it begin where the row says.
+        if isCalculated(strategy) { pages[page].boundaryRowCount = 0 }
+        guard isOnServer else { return }
         changeSinceLastInfo += change
         totalCount = totalCount.map { max(0, $0.addingClamped(change)) }
+        guard isCalculated(strategy) else { return }
         let size = largestPage
-        guard strategy.start(pages[page].start, movedBy: change, pageSize: size) != nil else { return }
         let moved = { strategy.start($0, movedBy: change, pageSize: size) ?? $0 }
         pages.move(after: page, moved)
         nextStart = nextStart.map(moved)
@@ -228,7 +240,8 @@ extension LoadedPages {
         let named = try? strategy.position(before: completed(info, itemsBefore: nil))
         let moved = strategy.position(before: PageStart(info.position), pageSize: largestPage)
         let isKnown = visited.contains(info.position) && !visited.haveMoved
-        previous = isKnown ? visited.position(before: info.position) : named ?? (visited.haveMoved ? moved : nil)
+        let known = visited.position(before: info.position, named: named)
+        previous = isKnown ? known : named ?? (visited.haveMoved ? moved : nil)
         if previous == info.position { previous = nil }
         if previous == nil { itemsBefore = 0 }
         visited.insert(info.position, after: previous)
@@ -250,10 +263,7 @@ extension LoadedPages {
             previous = strategy.position(before: PageStart(info.position), pageSize: largestPage)
         } else {
             if pages.count > 1 { visited.insert(pages[1].position, after: info.position) }
-            let named = try? strategy.position(before: info)
-            // A named position that has been visited is a repeat, not a previous page.
-            let isRepeat = named.map { $0 == info.position || visited.contains($0) } ?? false
-            previous = visited.position(before: info.position) ?? (isRepeat ? nil : named)
+            previous = visited.position(before: info.position, named: try? strategy.position(before: info))
         }
         itemsBefore = previous == nil ? 0 : info.itemsBefore
         visited.insert(info.position, after: previous)

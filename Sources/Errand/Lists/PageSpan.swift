@@ -4,17 +4,30 @@ struct PageSpan {
     /// The number of its items on the server that no page before it contains.
     var receivedCount: Int
     var rowCount: Int
+    /// Of these, the last ones, which edits have added where the page ends: the server has them in this page or in the next one.
+    var boundaryRowCount = 0
     var expectation: PageExpectation
 
     var position: PagePosition { start.position }
+
+    mutating func addRows(_ rows: Int, received: Int) {
+        rowCount += rows
+        receivedCount += received
+    }
 }
 
 /// The pages of a list, in their order.
 extension [PageSpan] {
     /// A page without rows is not counted: it would remove the rows of another one.
     mutating func removeFirst(keeping limit: Int?) -> [PageSpan] {
-        let removed = Array(prefix(excess(of: self, limit: limit)))
+        var removed = Array(prefix(excess(of: self, limit: limit)))
         removeFirst(removed.count)
+        if let last = removed.last, !isEmpty {
+            // The page may come back without them.
+            let (rows, received) = (last.boundaryRowCount, Swift.min(last.boundaryRowCount, last.receivedCount))
+            removed[removed.count - 1].addRows(-rows, received: -received)
+            self[0].addRows(rows, received: received)
+        }
         return removed
     }
 
@@ -46,7 +59,9 @@ extension [PageSpan] {
     }
 
     /// Returns whether the page has the item on the server: a page without items there has rows of the app alone.
-    mutating func adjustCounts(by change: Int, ofPage index: Int, isOnServer: Bool) -> Bool {
+    mutating func adjustCounts(by change: Int, ofPage index: Int, row: Int, isOnServer: Bool) -> Bool {
+        let end = self[...index].rowCount
+        if row >= end - self[index].boundaryRowCount, isOnServer || row < end { self[index].boundaryRowCount += change }
         self[index].rowCount += change
         guard isOnServer, change > 0 || self[index].receivedCount > 0 else { return false }
         self[index].receivedCount += change

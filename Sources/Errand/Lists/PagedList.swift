@@ -78,11 +78,12 @@ struct PagedList<Item> {
     }
 
     /// An edit that the server has as well makes a page that is loading out of date if that may begin elsewhere now, or have
-    /// been sent without the edit.
+    /// been sent without the edit: a previous page may replace the pages below it.
     mutating func apply(_ edit: ListEdit<Item>, rules: ListRules<Item>) {
         let next = loaded.nextStart
         loaded.apply(edit, rules: rules)
-        if edit.isOnServer { outdatePending(hasMoved: loaded.nextStart != next) }
+        guard edit.isOnServer else { return }
+        outdatePending(next: loaded.nextStart != next, previous: !loaded.isCalculated(rules.strategy))
     }
 
     func isLoading(_ id: RequestID) -> Bool { pending?.id == id }
@@ -97,14 +98,14 @@ struct PagedList<Item> {
     mutating func applyToAbsentItem() {
         guard !hasRepeatedForAbsentItem, pending != nil || followUp == .remaining else { return }
         hasRepeatedForAbsentItem = true
-        outdatePending(hasMoved: true)
+        outdatePending(next: true, previous: true)
     }
 
-    private mutating func outdatePending(hasMoved: Bool) {
+    private mutating func outdatePending(next: Bool, previous: Bool) {
         switch pending?.part {
         case .first, .all, .remaining: pending?.isOutdated = true
-        case .next, .prefetch: if hasMoved { pending?.isOutdated = true }
-        case .previous: break
+        case .next, .prefetch: if next { pending?.isOutdated = true }
+        case .previous: if previous { pending?.isOutdated = true }
         // Between two pages of a refresh.
         case nil: if followUp == .remaining { loadAgain(.remaining) }
         }

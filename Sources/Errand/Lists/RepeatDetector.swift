@@ -57,20 +57,23 @@ struct VisitedPositions {
 
     func position(before position: PagePosition) -> PagePosition? { previous[position] ?? nil }
 
+    /// `named` is the position that the page itself names.
+    func position(before position: PagePosition, named: PagePosition?) -> PagePosition? {
+        let known = self.position(before: position)
+        // A named position that has been visited is a repeat, or a page that has been dropped.
+        let isRepeat = named.map { $0 == position || contains($0) } ?? false
+        // What has been inserted between both since would be missing, if the page is not one that follows the known one.
+        return isRepeat || isNext(position) && known != nil ? known : named
+    }
+
     /// A position that is requested again after itself keeps the position before it.
     mutating func insert(_ position: PagePosition, after before: PagePosition?) {
         previous[position] = .some(before == position ? self.position(before: position) : before)
     }
 
-    mutating func insertNext(_ position: PagePosition, after before: PagePosition?) {
-        insert(position, after: before)
-        next.insert(position)
-    }
+    mutating func didNameNext(_ position: PagePosition) { next.insert(position) }
 
-    mutating func remove(_ position: PagePosition) {
-        previous[position] = nil
-        next.remove(position)
-    }
+    mutating func remove(_ position: PagePosition) { previous[position] = nil }
 
     /// Edits have moved the pages.
     mutating func removeAllMoved() {

@@ -23,6 +23,8 @@ struct Entry: Codable, Sendable, Hashable {
     static let pageSize = 3
 
     var way = Way.number
+    /// Whether a cursor is that of the first item of the next page, and not of the last one before it.
+    var cursorIsOfNextItem = false
     var entries: [Entry] = []
     var sendsTotal = false
     /// Whether a page after the end is a 404.
@@ -84,7 +86,9 @@ struct Entry: Codable, Sendable, Hashable {
         func value(_ name: String) -> String? { query.first { $0.name == name }?.value }
         func number(_ name: String) -> Int? { value(name).flatMap { Int($0) } }
         let cursor = value("cursor").flatMap { Double($0) }
-        let start = cursor.map { cursor in entries.firstIndex { $0.order > cursor } ?? entries.count }
+        let start = cursor.map { cursor in
+            entries.firstIndex { cursorIsOfNextItem ? $0.order >= cursor : $0.order > cursor } ?? entries.count
+        }
         let place = start ?? number("offset") ?? ((number("page") ?? 1) - 1) * Self.pageSize
         guard !isStrict || place == 0 || place < entries.count else { return HTTPResponse(status: 404) }
         return page(at: place)
@@ -95,7 +99,10 @@ struct Entry: Codable, Sendable, Hashable {
         let json = (try? JSONEncoder().encode(page)) ?? Data()
         var members = [#""list":\#(String(decoding: json, as: UTF8.self))"#]
         if sendsTotal { members.append(#""totalRow":\#(entries.count)"#) }
-        if let last = page.last, place + page.count < entries.count { members.append(#""next":"\#(last.order)""#) }
+        if let last = page.last, place + page.count < entries.count {
+            let next = cursorIsOfNextItem ? entries[place + page.count] : last
+            members.append(#""next":"\#(next.order)""#)
+        }
         return .json("{\(members.joined(separator: ","))}")
     }
 }

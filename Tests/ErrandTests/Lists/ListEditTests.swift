@@ -409,6 +409,25 @@ struct ListEditTests {
         }
     }
 
+    @Test func `A previous page that replaces those below it has an edit of them`() async throws {
+        use(.cursor)
+        server.reset(9)
+        list.maxPages = 2
+        await load(3)
+        let (gate, requests) = (Latch(), server.queries.count)
+        (server.gate, server.respondsEarly) = (gate, true)
+        // By another user: the first page has items of the second one then, and leads to another cursor.
+        server.entries.removeFirst(2)
+        list.loadPreviousPage()
+        await suspend(while: server.queries.count == requests)
+        server.entries[1].version += 1
+        #expect(try list.replace(server.entries[1]))
+        server.gate = nil
+        gate.open()
+        await list.waitUntilLoaded()
+        #expect(list.items == Array(server.entries.prefix(list.items.count)))
+    }
+
     @Test func `The next page of a list that is edited more often than it is served fails in the end`() async throws {
         use(.offset)
         list.identifies = false

@@ -404,14 +404,17 @@ struct ListEditModelTests {
             random = SplitMix(seed: seed)
             list = Entries(proxy: proxy)
             server.way = EditingServer.Way.allCases.randomElement(using: &random) ?? .number
-            // A cursor requests a page of other items when the page before has been edited.
-            isWindow = server.way != .cursor && Bool.random(using: &random)
+            var isWindow = server.way != .cursor && Bool.random(using: &random)
             server.sendsTotal = Bool.random(using: &random)
             server.isStrict = Bool.random(using: &random)
             (server.gate, server.failNextRequest) = (nil, false)
             server.reset(Int.random(in: 0...14, using: &random))
             list.customStrategy = server.strategy(totalIsExact: server.sendsTotal && Bool.random(using: &random))
             list.identifies = Bool.random(using: &random)
+            // Without IDs, a cursor requests an item again that the app has inserted where a page ends.
+            if server.way == .cursor { isWindow = list.identifies && seed.isMultiple(of: 2) }
+            self.isWindow = isWindow
+            server.cursorIsOfNextItem = seed % 4 < 2
             list.maxPages = isWindow ? Int.random(in: 1...3, using: &random) : nil
             list.pageObserver = table
             table.onReload = { [unowned self] in (hidden, locals, versions) = ([], [], [:]) }

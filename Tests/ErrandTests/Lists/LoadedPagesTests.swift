@@ -198,6 +198,79 @@ struct LoadedPagesTests {
         #expect(removedLater == 9..<9)
     }
 
+    /// How an app edits the list where one page ends and the next one begins, and what the server has at the cursor then.
+    enum BoundaryEdit: CaseIterable {
+        case insertion, insertionAfterLastRow, undoneRemoval
+    }
+
+    @Test(arguments: BoundaryEdit.allCases)
+    func `What an app inserts where a page ends is not lost with that page`(edit: BoundaryEdit) {
+        let rules = rules(CursorStrategy(), itemID: ItemID { $0 }, maxPages: 2)
+        var pages = LoadedPages<Int>()
+        func append(_ items: [Int], next: String) {
+            let page = Page(items: items, nextCursor: next)
+            pages.append(page.items, info: info(page, at: pages.next ?? .start), rules: rules)
+        }
+        func apply(_ change: ListEdit<Int>.Change, at row: Int) {
+            pages.apply(ListEdit(change: change, row: row, isOnServer: true), rules: rules)
+        }
+        append([10, 20, 30], next: "after 30")
+        switch edit {
+        case .insertion:
+            append([40, 50, 60], next: "after 60")
+            apply(.insert(37), at: 3)
+            apply(.insert(35), at: 3)
+            apply(.remove, at: 4)
+        case .insertionAfterLastRow:
+            apply(.insert(35), at: 3)
+            append([35, 40, 50], next: "after 50")
+        case .undoneRemoval:
+            append([35, 40, 50], next: "after 50")
+            apply(.remove, at: 3)
+            apply(.insert(35), at: 3)
+        }
+        append([70, 80, 90], next: "after 90")
+        let rows = pages.items
+        #expect(pages.dropFirstPages(rules) == 0..<3)
+        #expect(pages.items == Array(rows.dropFirst(3)) && pages.items.first == 35)
+        let first = Page(items: [10, 20, 30], nextCursor: "after 30")
+        let isAdded = pages.prepend(first.items, info: info(first, at: pages.previous ?? .start), rules: rules)
+        #expect(isAdded && pages.items == rows)
+        let dropped = pages.dropLastPages(rules)
+        #expect(dropped == rows.count - 3..<rows.count && pages.items == Array(rows.dropLast(3)))
+    }
+
+    @Test func `A previous page leads to the one that it names now, not to the one that was before it`() {
+        let cursors = CursorStrategy(cursorKey: "after", previousCursorKey: "before", previous: .previousCursor)
+        let rules = rules(cursors, itemID: ItemID { $0 }, maxPages: 2)
+        var pages = LoadedPages<Int>()
+        let start = Page(items: [100, 110, 120], previousCursor: "100")
+        pages.append(start.items, info: info(start, at: .cursor("90", parameter: "after")), rules: rules)
+        func prepend(_ items: [Int], previous: String?, next: String) {
+            let page = Page(items: items, nextCursor: next, previousCursor: previous)
+            let isAdded = pages.prepend(items, info: info(page, at: pages.previous ?? .start), rules: rules)
+            _ = pages.dropLastPages(rules)
+            #expect(isAdded)
+        }
+        func append(_ items: [Int], next: String?) {
+            let page = Page(items: items, nextCursor: next)
+            pages.append(items, info: info(page, at: pages.next ?? .start), rules: rules)
+            _ = pages.dropFirstPages(rules)
+        }
+        prepend([70, 80, 90], previous: "70", next: "90")
+        prepend([40, 50, 60], previous: "40", next: "60")
+        prepend([10, 20, 30], previous: nil, next: "30")
+        #expect(pages.items == [10, 20, 30, 40, 50, 60] && pages.previous == nil)
+        append([70, 80, 90], next: "90")
+        append([100, 110, 120], next: nil)
+        // The server has a new item, 55.
+        prepend([50, 55, 60], previous: "50", next: "60")
+        #expect(pages.previous == .cursor("50", parameter: "before"))
+        prepend([20, 30, 40], previous: "20", next: "40")
+        prepend([10], previous: nil, next: "10")
+        #expect(pages.items == [10, 20, 30, 40] && pages.previous == nil)
+    }
+
     @Test func `Of a page that leads elsewhere, no item is lost that was in the pages below`() {
         let cursors = CursorStrategy()
         let rules = rules(cursors, itemID: ItemID { $0 }, maxPages: 2)
