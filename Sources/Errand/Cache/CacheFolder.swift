@@ -49,7 +49,7 @@ final class CacheFolder: Sendable {
 
     // MARK: Reading
 
-    /// Returns what is wanted of what is stored under a key, newest first; no other body is read.
+    /// Returns what is wanted of what is stored under a key, newest first by `Date` (RFC 9111 section 4); no other body is read.
     ///
     /// The key names the file of a response, or the folder of those that vary.
     func entries(_ key: CacheKey, where isWanted: (StoredResponse) -> Bool = { _ in true }) -> [CacheEntry] {
@@ -64,7 +64,9 @@ final class CacheFolder: Sendable {
                 guard case .file(let file) = self.file(name, for: key, where: isWanted) else { return nil }
                 return entry(file, name, key)
             }
-            return entries.sorted { $0.stored.responseDate > $1.stored.responseDate }
+            return entries.sorted {
+                ($0.stored.date, $0.stored.responseDate) > ($1.stored.date, $1.stored.responseDate)
+            }
         }
     }
 

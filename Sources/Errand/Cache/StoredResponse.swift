@@ -32,7 +32,7 @@ struct StoredResponse: Sendable {
     }
 
     private var initialAge: TimeInterval {
-        let apparent = self.date.map { responseDate.timeIntervalSince($0) } ?? 0
+        let apparent = responseDate.timeIntervalSince(self.date)
         let sent = headers.listElements(of: "Age").first.map { String(decoding: $0, as: UTF8.self) }
         let age = TimeInterval(CacheControl.seconds(sent) ?? 0)
         return max(0, apparent, age + max(0, responseDate.timeIntervalSince(requestDate)))
@@ -44,13 +44,13 @@ struct StoredResponse: Sendable {
         let lines = headers.values("Expires")
         guard let first = lines.first else { return nil }
         guard lines.allSatisfy({ $0 == first }), let end = HTTPDate.parse(first) else { return .zero }
-        return .seconds(max(0, end.timeIntervalSince(self.date ?? responseDate)))
+        return .seconds(max(0, end.timeIntervalSince(self.date)))
     }
 
     /// A tenth of the time since the last change, at most a day (RFC 9111 section 4.2.2).
     func heuristicLifetime(_ control: CacheControl) -> Duration {
         guard isHeuristicallyCacheable(control), let modified else { return .zero }
-        let age = (self.date ?? responseDate).timeIntervalSince(modified)
+        let age = date.timeIntervalSince(modified)
         return .seconds(min(max(0, age / 10), 86_400))
     }
 
@@ -59,7 +59,8 @@ struct StoredResponse: Sendable {
         [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501].contains(status) || control.contains("public")
     }
 
-    private var date: Date? { headers["Date"].flatMap(HTTPDate.parse) }
+    /// When the server made it; without `Date`, when it arrived (RFC 9110 section 6.6.1).
+    var date: Date { headers["Date"].flatMap(HTTPDate.parse) ?? responseDate }
     var modified: Date? { headers["Last-Modified"].flatMap(HTTPDate.parse) }
 
     // MARK: Validation
@@ -107,7 +108,7 @@ struct StoredResponse: Sendable {
             return tags.contains { $0 == "*" || $0.withoutWeakMark == tag.withoutWeakMark }
         }
         guard let since = request.headers["If-Modified-Since"].flatMap(HTTPDate.parse) else { return false }
-        return (modified ?? date ?? responseDate) <= since
+        return (modified ?? date) <= since
     }
 }
 
@@ -159,6 +160,7 @@ struct StoredRange: Equatable {
     let length: Int64
 
     var contentRange: String { "bytes \(first)-\(last)/\(length)" }
+    var isWhole: Bool { first == 0 && last == length - 1 }
 }
 
 extension StoredRange {

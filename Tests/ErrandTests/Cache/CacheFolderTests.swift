@@ -139,6 +139,24 @@ struct CacheFolderTests {
         #expect(try names().count == 1 + 32 * (size > CacheFile.longestInlineBody ? 2 : 1))
     }
 
+    @Test func `Of several variants the one with the newest date is first, whichever has arrived first`() throws {
+        let folder = try CacheFolder(in: temporary)
+        let dates = (0..<5).map { "Sat, 28 Nov 2026 12:00:5\(9 - $0) GMT" }
+        let samples = try dates.map { date in
+            try CacheFolderSample(
+                URL("http://shop.test/goods"),
+                headers: ["Vary": "X-Color", "Date": date],
+                requestHeaders: ["X-Color": date],
+                body: .counting(100, from: 0)
+            )
+        }
+        for order in [samples, samples.reversed()] {
+            for sample in order { try sample.store(in: folder) }
+            #expect(folder.entries(samples[0].key).map { $0.stored.headers["Date"] } == dates)
+            folder.remove(samples[0].key)
+        }
+    }
+
     @MainActor @Test(arguments: [100, 70_000])
     func `A lookup reads no body of a variant that another request has`(_ size: Int) async throws {
         let scene = try CacheFolderScene()
