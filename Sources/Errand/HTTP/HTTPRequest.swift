@@ -66,7 +66,7 @@ public struct HTTPRequest: Sendable {
     }
     /// The longest time without a byte sent or received, connecting included; 60 s by default.
     ///
-    /// `nil` is no limit.
+    /// `nil` is no limit. Bytes of a header line, or of a chunk's length, count when the line is complete.
     public var timeout: Duration? {
         get { contents.timeout }
         set { contents.timeout = newValue }

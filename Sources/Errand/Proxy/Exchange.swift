@@ -174,6 +174,7 @@ final class Exchange {
     /// Returns `nil` after the last response; an error has the timings of the response.
     private func next(after response: HTTPResponse, _ elapsed: Duration) throws(TransportError) -> HTTPRequest? {
         do throws(TransportError) {
+            try current.checkPart(response)
             guard var next = try current.redirected(by: response) else { return nil }
             let limit = first.redirectPolicy.limit
             guard redirects.count < limit else { throw TransportError(.badResponse, "more than \(limit) redirects") }
@@ -315,6 +316,18 @@ private struct Visit: Hashable {
         (origin, self.path) = (Origin(request.url), path.isEmpty ? "/" : path)
         (query, method, hasBody) = (request.url.query(percentEncoded: true), request.method, !request.body.isEmpty)
         self.cookie = [.get, .head, .options].contains(method) ? cookie : nil
+    }
+}
+
+extension HTTPRequest {
+    /// Refuses a part of the body that was not requested, for example from a cache that has confused two clients.
+    ///
+    /// Ranges of other units than bytes are the server's own.
+    fileprivate func checkPart(_ response: HTTPResponse) throws(TransportError) {
+        guard response.status == 206, headers["Range"] == nil,
+            let range = response.headers["Content-Range"].flatMap(StoredRange.init(contentRange:)), !range.isWhole
+        else { return }
+        throw TransportError(.badResponse, "the response is a part of the body, which was not requested")
     }
 }
 

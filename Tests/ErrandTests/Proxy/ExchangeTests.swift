@@ -61,6 +61,34 @@ struct ExchangeTests {
         #expect(transport.requests.count == 4)
     }
 
+    @Test(arguments: [
+        ("bytes 0-2/9", nil, false), ("BYTES 6-8/9", nil, false), ("bytes 0-2/3", nil, true), ("0-2/9", nil, true),
+        ("items 0-2/9", nil, true), ("bytes 0-2/9", "bytes=0-2", true),
+    ])
+    func `A part of the body that was not requested is no response`(range: String, requested: String?, isRight: Bool)
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let id = RequestID.next()
+        let (exchange, transport, loads) = exchange(
+            { _ in HTTPResponse(status: 206, headers: ["Content-Range": range], body: Data("new".utf8)) },
+            id: id
+        )
+        for file in [nil, folder.url.appending(path: "photo.jpg")] {
+            var request = HTTPRequest(.get, Self.url, headers: requested.map { ["Range": $0] } ?? [:])
+            if let file { request.destination = .file(file) }
+            do throws(APIError) {
+                let response = try await exchange(request).send(progress: nil)
+                #expect(isRight && response.status == 206)
+            } catch {
+                #expect(!isRight && error.type == .transport)
+            }
+        }
+        #expect(transport.requests.count == 2)
+        loads.discardFile(of: id)
+        #expect(try folder.names.isEmpty)
+    }
+
     @Test func `A file is staged beside its target until the load ends`() async throws {
         let folder = try TemporaryFolder()
         let target = folder.url.appending(path: "photo.jpg")
