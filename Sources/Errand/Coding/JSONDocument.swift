@@ -12,9 +12,9 @@ final class JSONDocument: @unchecked Sendable {
     private let decoder: any Decoder
     private let text: Data
     private let convertsNames: Bool
-    /// Of one attempt: `nil` in it for a text with a fault that `JSONDecoder` finds only where it decodes that part, such as half
-    /// a surrogate pair.
-    private let root = Lock<JSONValue??>(nil)
+    // From the whole text to the value that was found last, because the next one is usually near it; empty before the first
+    // one, and `nil` while one is looked up, and if the text is no JSON. The names are the app's code, which no lock is held for.
+    private let way = Lock<[Step]?>([])
 
     private init(_ text: Data, convertsNames: Bool, decoder: any Decoder) {
         (self.text, self.convertsNames, self.decoder) = (text, convertsNames, decoder)
@@ -33,10 +33,12 @@ final class JSONDocument: @unchecked Sendable {
     }
 
     /// Returns `nil` if the value is to be decoded by `decoder` itself: it may decode another text during the decoding of this
-    /// one, or this one may have a fault elsewhere.
-    static func value(for decoder: any Decoder) -> JSONValue? {
+    /// one.
+    ///
+    /// - Throws: `DecodingError` for a damaged value, and for one that contains such a value.
+    static func value(for decoder: any Decoder) throws -> JSONValue? {
         guard let document = current, document.decoder as AnyObject === decoder as AnyObject else { return nil }
-        return document.value(at: decoder.codingPath)
+        return try document.value(at: decoder.codingPath)
     }
 }
 
@@ -58,45 +60,87 @@ extension JSONDocument {
         }
     }
 
-    private func value(at path: [any CodingKey]) -> JSONValue? {
-        guard var value = parsed() else { return nil }
-        for key in path {
-            guard let next = child(of: value, for: key) else { return nil }
-            value = next
+    private func value(at path: [any CodingKey]) throws -> JSONValue? {
+        guard var way = way.withLock({ exchange(&$0, with: nil) }) else { return nil }
+        if way.isEmpty {
+            guard let root = try? JSONReader.value(of: text.jsonInUTF8, damage: .marked) else { return nil }
+            way.append(Step(root, isOfDamagedText: root.hasDamage))
         }
-        return value
+        defer { self.way.withLock { $0 = way } }
+        for (depth, key) in path.enumerated() {
+            if way.count > depth + 1 {
+                if way[depth].leads(to: way[depth + 1], by: key) { continue }
+                way.removeSubrange((depth + 1)...)
+            }
+            guard let next = way[depth].child(for: key, convertsNames) else { return nil }
+            way.append(next)
+        }
+        let found = way[path.count]
+        return found.isOfDamagedText ? try found.value.undamaged(at: path) : found.value
     }
 
-    private func parsed() -> JSONValue? {
-        if let known = root.withLock(\.self) { return known }
-        var value = try? JSONValue(json: text)
-        // Which one the decoder takes depends on their order in the text.
-        if convertsNames, value?.hasAmbiguousNames == true { value = nil }
-        root.withLock { $0 = .some(value) }
-        return value
-    }
+    /// A value, and how it is found in the one that contains it.
+    private struct Step {
+        let value: JSONValue
+        let isOfDamagedText: Bool
+        private var index: Int?
+        private var name = ""
+        // Of an object: what its names are converted to; `nil` for what several names are converted to.
+        private var names: [String: String?]?
 
-    private func child(of value: JSONValue, for key: any CodingKey) -> JSONValue? {
-        guard case .object(let members) = value else { return key.intValue.flatMap { value[$0] } }
-        let name = key.stringValue
-        if let member = members[name] { return member }
-        guard convertsNames else { return nil }
-        // Several spellings are converted to one name.
-        return name.snakeCase.flatMap { members[$0] } ?? members.first { $0.key.camelCase == name }?.value
+        init(_ value: JSONValue, isOfDamagedText: Bool) {
+            (self.value, self.isOfDamagedText) = (value, isOfDamagedText)
+        }
+
+        func leads(to next: Step, by key: any CodingKey) -> Bool {
+            if case .array = value { return next.index == key.intValue }
+            return next.name == key.stringValue
+        }
+
+        mutating func child(for key: any CodingKey, _ convertsNames: Bool) -> Step? {
+            switch value {
+            case .array(let elements):
+                guard let index = key.intValue, elements.indices.contains(index) else { return nil }
+                var child = Step(elements[index], isOfDamagedText: isOfDamagedText)
+                child.index = index
+                return child
+            case .object(let members):
+                let name = key.stringValue
+                var member = name
+                if convertsNames, let original = converted(members)[name] {
+                    // Which one the decoder takes depends on their order in the text.
+                    guard let original else { return nil }
+                    if members[name] == nil { member = original }
+                }
+                guard let value = members[member] else { return nil }
+                var child = Step(value, isOfDamagedText: isOfDamagedText)
+                child.name = name
+                return child
+            default: return nil
+            }
+        }
+
+        private mutating func converted(_ members: [String: JSONValue]) -> [String: String?] {
+            if let names { return names }
+            var names: [String: String?] = [:]
+            if members.keys.contains(where: { $0.utf8.contains(UInt8(ascii: "_")) }) {
+                for name in members.keys {
+                    let isTaken = names.updateValue(name, forKey: name.camelCase) != nil
+                    if isTaken { names.updateValue(nil, forKey: name.camelCase) }
+                }
+            }
+            self.names = names
+            return names
+        }
     }
 }
 
 extension JSONValue {
-    /// Whether an object has two names that are converted to one.
-    fileprivate var hasAmbiguousNames: Bool {
-        switch self {
-        case .array(let elements): return elements.contains(where: \.hasAmbiguousNames)
-        case .object(let members):
-            let isConverted = members.keys.contains { $0.utf8.contains(UInt8(ascii: "_")) }
-            guard !isConverted || Set(members.keys.map(\.camelCase)).count == members.count else { return true }
-            return members.values.contains(where: \.hasAmbiguousNames)
-        default: return false
-        }
+    /// - Throws: `DecodingError` if the value is damaged, or contains one that is.
+    func undamaged(at path: [any CodingKey]) throws -> JSONValue {
+        guard hasDamage else { return self }
+        let reason = "it has a character that is none, or a number out of range"
+        throw DecodingError.dataCorrupted(.init(codingPath: path, debugDescription: reason))
     }
 }
 
@@ -109,13 +153,5 @@ extension JSONDecoder {
         case .convertFromSnakeCase: true
         default: nil
         }
-    }
-}
-
-extension String {
-    /// `nil` if several names are converted to this one.
-    var snakeCase: String? {
-        guard let first, first.isLowercase, utf8.allSatisfy(\.isASCIIAlphanumeric) else { return nil }
-        return reduce(into: "") { $0 += $1.isUppercase ? "_" + $1.lowercased() : String($1) }
     }
 }

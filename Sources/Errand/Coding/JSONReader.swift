@@ -6,16 +6,23 @@ import Foundation
 /// UTF-8, with or without a byte order mark, and a comma after the last element. `JSONDecoder` also accepts a text with half a
 /// surrogate pair or a number out of range in a part that nothing decodes.
 struct JSONReader {
+    /// What becomes of a string with characters that are none, and of a number out of range.
+    enum Damage {
+        case refused
+        /// The characters are U+FFFD, and the number is `null`.
+        case repaired
+        /// Either is ``JSONValue/damaged``.
+        case marked
+    }
+
     private var scanner: JSONScanner
     private var open: [Container] = []
-    private let repairsValues: Bool
+    private let damage: Damage
 
     /// An error has a position and no part of the text.
-    ///
-    /// With `repairsValues`, characters that are none are U+FFFD, and a number out of range is `null`.
-    static func value(of text: Data, repairsValues: Bool = false) throws -> JSONValue {
+    static func value(of text: Data, damage: Damage = .refused) throws -> JSONValue {
         try text.withUnsafeBytes { bytes in
-            var reader = JSONReader(scanner: JSONScanner(bytes), repairsValues: repairsValues)
+            var reader = JSONReader(scanner: JSONScanner(bytes), damage: damage)
             return try reader.text()
         }
     }
@@ -41,7 +48,7 @@ struct JSONReader {
         switch scanner.peek {
         case UInt8(ascii: "["): return try begin(Container(names: nil))
         case UInt8(ascii: "{"): return try begin(Container(names: []))
-        case UInt8(ascii: "\""): return .string(try string())
+        case UInt8(ascii: "\""): return try string().map(JSONValue.string) ?? .damaged
         case UInt8(ascii: "t"): if scanner.take("true") { return .bool(true) }
         case UInt8(ascii: "f"): if scanner.take("false") { return .bool(false) }
         case UInt8(ascii: "n"): if scanner.take("null") { return .null }
@@ -81,7 +88,8 @@ struct JSONReader {
         let last = open.count - 1
         guard open[last].names != nil else { return }
         let name = try string()
-        open[last].names?.append(name)
+        if name == nil { open[last].hasDamagedName = true }
+        open[last].names?.append(name ?? "")
         scanner.skipBlanks()
         guard scanner.take(UInt8(ascii: ":")) else { throw scanner.malformed() }
     }
@@ -89,8 +97,11 @@ struct JSONReader {
     private mutating func number() throws -> JSONValue {
         guard let range = scanner.number() else { throw scanner.malformed() }
         guard let value = JSONNumber(UnsafeBufferPointer(rebasing: scanner.bytes[range])).value else {
-            guard repairsValues else { throw scanner.malformed("a number is out of range") }
-            return .null
+            switch damage {
+            case .refused: throw scanner.malformed("a number is out of range")
+            case .repaired: return .null
+            case .marked: return .damaged
+            }
         }
         return value
     }
@@ -101,6 +112,7 @@ extension JSONReader {
         /// `nil` in an array.
         var names: [String]?
         var elements: [JSONValue] = []
+        var hasDamagedName = false
 
         var end: UInt8 { names == nil ? UInt8(ascii: "]") : UInt8(ascii: "}") }
 
@@ -109,22 +121,29 @@ extension JSONReader {
             var members: [String: JSONValue] = Dictionary(minimumCapacity: names.count)
             // The first of two equal names is used, as by `JSONDecoder`.
             members.merge(zip(names, elements)) { first, _ in first }
+            if hasDamagedName { members[""] = .damaged }
             return .object(members)
         }
     }
 }
 
 extension JSONReader {
-    private mutating func string() throws -> String {
+    /// Returns `nil` for a damaged one that is to be marked.
+    private mutating func string() throws -> String? {
         guard let (range, hasEscapes) = scanner.string() else { throw scanner.malformed() }
         let text = scanner.bytes[range]
-        guard hasEscapes else { return try validated(UnsafeBufferPointer(rebasing: text)) }
-        return try unescaped(text).withUnsafeBufferPointer(validated)
+        do {
+            guard hasEscapes else { return try validated(UnsafeBufferPointer(rebasing: text)) }
+            return try unescaped(text).withUnsafeBufferPointer(validated)
+        } catch {
+            guard damage == .marked else { throw error }
+            return nil
+        }
     }
 
     private func validated(_ text: UnsafeBufferPointer<UInt8>) throws -> String {
         if let text = String(validating: text, as: UTF8.self) { return text }
-        guard repairsValues else { throw scanner.malformed("a string is not UTF-8") }
+        guard damage == .repaired else { throw scanner.malformed("a string is not UTF-8") }
         return String(decoding: text, as: UTF8.self)
     }
 
@@ -159,13 +178,51 @@ extension JSONReader {
             }
         }
         if let scalar = Unicode.Scalar(value) { return scalar }
-        guard repairsValues else { throw scanner.malformed("a surrogate is alone") }
+        guard damage == .repaired else { throw scanner.malformed("a surrogate is alone") }
         return "\u{FFFD}"
     }
 
     private func codeUnit(_ rest: inout Slice<UnsafeBufferPointer<UInt8>>) -> UInt32 {
         defer { rest.removeFirst(4) }
         return rest.prefix(4).reduce(0) { $0 << 4 | UInt32($1.hexDigitValue ?? 0) }
+    }
+}
+
+extension JSONValue {
+    /// What no text has as a value: the mark of a damaged one.
+    static let damaged = JSONValue.decimal(.nan)
+
+    var isDamaged: Bool {
+        guard case .decimal(let number) = self else { return false }
+        return number.isNaN
+    }
+
+    /// Whether it is damaged, or a value in it is.
+    var hasDamage: Bool {
+        switch self {
+        case .array(let elements): elements.contains(where: \.hasDamage)
+        case .object(let members): members.values.contains(where: \.hasDamage)
+        default: isDamaged
+        }
+    }
+}
+
+extension Data {
+    // `nil` is any byte but 0.
+    private static let encodings: [(start: [UInt8?], encoding: String.Encoding, markLength: Int)] = [
+        ([0, 0, 0xFE, 0xFF], .utf32BigEndian, 4), ([0xFF, 0xFE, 0, 0], .utf32LittleEndian, 4),
+        ([0xFE, 0xFF], .utf16BigEndian, 2), ([0xFF, 0xFE], .utf16LittleEndian, 2),
+        ([0, 0, 0, nil], .utf32BigEndian, 0), ([nil, 0, 0, 0], .utf32LittleEndian, 0),
+        ([0, nil], .utf16BigEndian, 0), ([nil, 0], .utf16LittleEndian, 0),
+    ]
+
+    /// The JSON text in UTF-8: the first bytes show its encoding (RFC 4627 section 3), as to `JSONDecoder`.
+    var jsonInUTF8: Data {
+        let known = Self.encodings.first { start, _, _ in
+            start.count <= count && zip(start, self).allSatisfy { $0 == $1 || $0 == nil && $1 != 0 }
+        }
+        guard let known else { return self }
+        return String(data: dropFirst(known.markLength), encoding: known.encoding).map { Data($0.utf8) } ?? self
     }
 }
 

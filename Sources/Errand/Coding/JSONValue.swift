@@ -66,7 +66,7 @@ extension JSONValue {
 
     /// Reads also a text with damaged strings or numbers: what is damaged in one member must not hide the others.
     package init(damaged json: Data) throws {
-        self = try JSONReader.value(of: json, repairsValues: true)
+        self = try JSONReader.value(of: json, damage: .repaired)
     }
 }
 
@@ -78,10 +78,10 @@ extension JSONValue: Decodable {
     /// longer for each level of nesting.
     public init(from decoder: any Decoder) throws {
         if let tree = decoder as? TreeDecoder {
-            self = tree.value
+            self = try tree.whole()
             return
         }
-        if let value = JSONDocument.value(for: decoder) {
+        if let value = try JSONDocument.value(for: decoder) {
             self = value
             return
         }

@@ -52,13 +52,15 @@ final class LenientDecoder: JSONDecoder, @unchecked Sendable {
         try super.decode(type, from: JSONEncoder().encode(value))
     }
 
-    /// Returns `nil` for a text that is decoded exactly: a damaged string in it may be one that the type does not declare.
+    /// Returns `nil` for a text that is no JSON, about which the exact decoder says why.
     private func root(of text: Data) throws -> TreeDecoder? {
-        let isUTF16 = text.starts(with: [0xFE, 0xFF]) || text.starts(with: [0xFF, 0xFE])
-        let text = isUTF16 ? String(data: text, encoding: .utf16).map { Data($0.utf8) } ?? text : text
-        if let tree = try? JSONValue(json: text) { return TreeDecoder(tree, in: TreeDecoder.Text(settings: self)) }
+        let text = text.jsonInUTF8
+        if let tree = try? JSONReader.value(of: text, damage: .marked) {
+            return TreeDecoder(tree, in: TreeDecoder.Text(settings: self, isDamaged: tree.hasDamage))
+        }
         guard allowsJSON5 || assumesTopLevelDictionary else { return nil }
-        return TreeDecoder(try super.decode(JSONValue.self, from: text), in: TreeDecoder.Text(settings: self))
+        let tree = try super.decode(JSONValue.self, from: text)
+        return TreeDecoder(tree, in: TreeDecoder.Text(settings: self, isDamaged: false))
     }
 }
 

@@ -6,10 +6,11 @@ final class TreeDecoder: Decoder, SingleValueDecodingContainer {
     final class Text {
         let settings: LenientDecoder
         let keyStrategy: JSONDecoder.KeyDecodingStrategy
+        let isDamaged: Bool
         let report = DecodingReport.current
 
-        init(settings: LenientDecoder) {
-            (self.settings, keyStrategy) = (settings, settings.keyDecodingStrategy)
+        init(settings: LenientDecoder, isDamaged: Bool) {
+            (self.settings, keyStrategy, self.isDamaged) = (settings, settings.keyDecodingStrategy, isDamaged)
         }
     }
 
@@ -25,7 +26,7 @@ final class TreeDecoder: Decoder, SingleValueDecodingContainer {
         (self.value, self.text, self.parent, self.key) = (value, text, parent, key)
     }
 
-    var codingPath: [any CodingKey] { (parent?.codingPath ?? []) + (key.map { [$0] } ?? []) }
+    var codingPath: [any CodingKey] { sequence(first: self, next: \.parent).compactMap(\.key).reversed() }
     var userInfo: [CodingUserInfoKey: Any] { text.settings.userInfo }
 
     func singleValueContainer() -> any SingleValueDecodingContainer { self }
@@ -41,6 +42,7 @@ final class TreeDecoder: Decoder, SingleValueDecodingContainer {
     }
 
     func decodeNil() -> Bool { value.isNull }
+    func whole() throws -> JSONValue { text.isDamaged ? try value.undamaged(at: codingPath) : value }
 
     func decode<Scalar: TreeScalar>(_ type: Scalar.Type) throws -> Scalar { try scalar(type) }
     // The default of the protocol precedes a generic function.
@@ -78,6 +80,7 @@ extension TreeDecoder {
     }
 
     func scalar<Scalar: TreeScalar>(_ type: Scalar.Type) throws -> Scalar {
+        guard !value.isDamaged else { throw mismatch(type) }
         if let scalar = Scalar(tree: value) ?? nonConforming(type) { return scalar }
         guard !isExact, let scalar = Scalar.conversion(of: value).flatMap(Scalar.init) else { throw mismatch(type) }
         text.report?.didConvert(at: codingPath)
@@ -104,9 +107,13 @@ extension TreeDecoder {
             try iso8601(scalar(String.self))
         case .secondsSince1970: Date(timeIntervalSince1970: try scalar(Double.self))
         case .millisecondsSince1970: Date(timeIntervalSince1970: try scalar(Double.self) / 1_000)
-        // Apple's platforms have one more.
-        default: try parsed(try? text.settings.decodeExactly(Date.self, from: value))
+        // A number, and on Apple's platforms one with a formatter.
+        default: try (try? exactDate(of: value)) ?? exactDate(of: .double(scalar(Double.self)))
         }
+    }
+
+    private func exactDate(of value: JSONValue) throws -> Date {
+        try parsed(try? text.settings.decodeExactly(Date.self, from: value))
     }
 
     private func iso8601(_ text: String) throws -> Date { try parsed(try? Date.ISO8601FormatStyle().parse(text)) }

@@ -58,14 +58,11 @@ extension Decimal: TreeScalar {
     }
 }
 
-extension TreeScalar where Self: BinaryFloatingPoint & LosslessStringConvertible {
+extension Double: TreeScalar {
     init?(tree: JSONValue) {
         switch tree {
         case .int(let number): self.init(number)
-        case .double(let number):
-            self.init(number)
-            // Too large for a `Float`.
-            if isInfinite, number.isFinite { return nil }
+        case .double(let number): self = number
         // As a text, because only that is rounded to the nearest.
         case .decimal(let number): self.init("\(number)")
         case .null, .bool, .string, .array, .object: return nil
@@ -73,8 +70,24 @@ extension TreeScalar where Self: BinaryFloatingPoint & LosslessStringConvertible
     }
 }
 
-extension Double: TreeScalar {}
-extension Float: TreeScalar {}
+extension Float: TreeScalar {
+    init?(tree: JSONValue) {
+        switch tree {
+        case .int(let number): self.init(number)
+        case .double(let number) where number == 0 || !number.isFinite: self.init(number)
+        // As a text as well: the nearest double may be in the middle of two others.
+        case .double(let number): self.init(nearestTo: "\(number)")
+        case .decimal(let number): self.init(nearestTo: "\(number)")
+        case .null, .bool, .string, .array, .object: return nil
+        }
+    }
+
+    /// `nil` for a number that is too large, or too small.
+    private init?(nearestTo text: String) {
+        guard let number = Self(text), number.isFinite, number != 0 else { return nil }
+        self = number
+    }
+}
 
 extension TreeScalar where Self: FixedWidthInteger {
     init?(tree: JSONValue) {

@@ -409,14 +409,26 @@ struct JSONDocumentTests {
         #expect(try PropertyListDecoder().decode(JSONValue.self, from: list)["a"]?["b"]?[1]?.int == 2)
     }
 
+    @Test(arguments: [
+        String.Encoding.utf16, .utf16BigEndian, .utf16LittleEndian, .utf32BigEndian, .utf32LittleEndian,
+    ])
+    func `A text in another encoding has the same values`(_ encoding: String.Encoding) throws {
+        let text = #"{"userID":1,"userData":{"茶":[1,"é",1e2]}}"#
+        let service = APIService.sample { $0.envelope = nil }
+        let leaf = try decode(Leaf.self, try #require(text.data(using: encoding)), service)
+        #expect(leaf == Leaf(userID: 1, userData: ["茶": [1, "é", 100]]))
+    }
+
     @Test(arguments: [#""Tom\ud83d""#, #""\udc00 and more""#, "1e400", "-1e999"])
     func `Damage in a part that nothing decodes is no fault of the others`(_ damaged: String) throws {
         let text = Data(#"{"userID":1,"userData":{"a":[1,"x"]},"nick":\#(damaged)}"#.utf8)
         let leaf = try JSONDocument.decode(text, with: JSONDecoder()) { try Leaf(from: $0) }
         #expect(leaf == Leaf(userID: 1, userData: ["a": [1, "x"]]))
-        let inside = Data(#"{"userID":1,"userData":\#(damaged)}"#.utf8)
-        #expect(throws: DecodingError.self) {
-            try JSONDocument.decode(inside, with: JSONDecoder()) { try Leaf(from: $0) }
+        for inside in [damaged, #"{"a":[\#(damaged)]}"#, #"{"b\ud83d":1}"#] {
+            let text = Data(#"{"userID":1,"userData":\#(inside)}"#.utf8)
+            #expect(throws: DecodingError.self) {
+                try JSONDocument.decode(text, with: JSONDecoder()) { try Leaf(from: $0) }
+            }
         }
     }
 
@@ -579,6 +591,76 @@ struct JSONTimeTests {
             #expect(own < foundation * Self.limit)
             #expect(try ResponseSerializer<Renamed>.json.value(of: response, from: service).address2 == 1)
         }
+    }
+
+    /// What was once a reason to look for all values of a text with the decoder.
+    enum Oddity: CaseIterable {
+        case number, surrogate, utf16, ambiguousNames
+    }
+
+    @Test(.fault(84), arguments: Oddity.allCases)
+    func `A value in a text with a fault elsewhere is decoded in linear time`(_ oddity: Oddity) throws {
+        let service = APIService.sample {
+            $0.envelope = nil
+            $0.decoder.keyDecodingStrategy = oddity == .ambiguousNames ? .convertFromSnakeCase : .useDefaultKeys
+        }
+        let member =
+            switch oddity {
+            case .number: #""z":1e400"#
+            case .surrogate: #""z":"\ud83d""#
+            case .utf16: #""z":0"#
+            case .ambiguousNames: #""a_b":1,"aB":2"#
+            }
+        for text in Self.texts(depth: 490) {
+            let text = #"{"id":7,\#(member),"extra":\#(String(decoding: text, as: UTF8.self))}"#
+            let body = oddity == .utf16 ? Data(text.data(using: .utf16) ?? Data()) : Data(text.utf8)
+            let response = APIResponse(HTTPResponse(status: 200, body: body), url: service.baseURL)
+            let good = text.replacing("1e400", with: "1").replacing(#"\ud83d"#, with: "")
+            let foundation = try cpuTime { try JSONSerialization.jsonObject(with: Data(good.utf8)) }
+            let own = try cpuTime { try ResponseSerializer<Item>.json.value(of: response, from: service) }
+            #expect(own < foundation * Self.limit * 2)
+        }
+    }
+
+    private struct Rows: Decodable {
+        struct Row: Decodable { let line1: JSONValue }
+
+        let list2: [Row]
+        let meta: [String: JSONValue]
+    }
+
+    @Test(.fault(84)) func `Values with converted names are found in linear time in an object of any size`() throws {
+        let service = APIService.sample {
+            $0.envelope = nil
+            $0.decoder.keyDecodingStrategy = .convertFromSnakeCase
+        }
+        let others = (0..<3_000).map { #""f_\#($0)_x":0"# }.joined(separator: ",")
+        let rows = Array(repeating: #"{"line_1":1}"#, count: 3_000).joined(separator: ",")
+        let body = Data(#"{\#(others),"list_2":[\#(rows)],"meta":{\#(others)}}"#.utf8)
+        let response = APIResponse(HTTPResponse(status: 200, body: body), url: service.baseURL)
+        let foundation = try cpuTime { try JSONSerialization.jsonObject(with: body) }
+        let own = try cpuTime { try ResponseSerializer<Rows>.json.value(of: response, from: service) }
+        #expect(own < foundation * Self.limit * 10)
+        let value = try ResponseSerializer<Rows>.json.value(of: response, from: service)
+        #expect(value.list2.count == 3_000 && value.meta.count == 3_000)
+    }
+
+    private indirect enum Nest: Decodable {
+        case elements([Nest])
+
+        init(from decoder: any Decoder) throws {
+            self = .elements(try decoder.singleValueContainer().decode([Nest].self))
+        }
+    }
+
+    @Test(.fault(84)) func `Bad elements are left out in a time that their depth hardly changes`() throws {
+        let decoder = JSONDecoder.lenient(skippingBadElements: true)
+        let times = try [5, 500].map { depth in
+            let (head, tail) = (String(repeating: "[", count: depth), String(repeating: "]", count: depth))
+            let text = Data((head + Array(repeating: "1", count: 4_000).joined(separator: ",") + tail).utf8)
+            return try cpuTime { try decoder.decode(Nest.self, from: text) }
+        }
+        #expect(times[1] < times[0] * 20)
     }
 
     @Test(.fault(84)) func `A text that no decoder reads is refused by a lenient one in linear time`() throws {

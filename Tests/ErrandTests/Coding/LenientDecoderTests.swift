@@ -34,6 +34,38 @@ struct LenientDecoderTests {
         #expect(try loose(#""text":12345678901234567890.25"#) == Loose(text: "12345678901234567890.25"))
     }
 
+    @Test(arguments: [#""a\ud83d""#, "1e400", #"{"x\udc00":1}"#])
+    func `Damage is a mismatch where it is decoded, and nowhere else`(_ damaged: String) throws {
+        struct Item: Decodable, Equatable {
+            var id: Int
+            var name: JSONValue?
+        }
+        let texts = [
+            #"[{"id":"1","name":"a","other":\#(damaged)},{"id":2,"name":\#(damaged)},{"id":\#(damaged)},{"id":3}]"#,
+            #"[{"id":"1","name":"a"},{"id":[\#(damaged)],"name":"b"},\#(damaged),{"id":3}]"#,
+        ]
+        let skipping = JSONDecoder.lenient(skippingBadElements: true)
+        let exact = JSONDecoder.lenient(skippingBadElements: false)
+        for text in texts {
+            for encoding in [String.Encoding.utf8, .utf16, .utf16LittleEndian, .utf32BigEndian] {
+                let body = try #require(text.data(using: encoding))
+                #expect(try skipping.decode([Item].self, from: body) == [Item(id: 1, name: "a"), Item(id: 3)])
+                #expect(throws: DecodingError.self) { try exact.decode([Item].self, from: body) }
+            }
+        }
+    }
+
+    @Test func `A number is the nearest of its type`() throws {
+        try expectEqual([Float].self, "[1.0000000596046448, 0.1, 16777217, 3.4028234e38, 1e-45, -0.0, 0]")
+        for text in ["[1e-46]", "[-3.12e-182]", "[3.5e38]"] {
+            #expect(throws: DecodingError.self) { try JSONDecoder.lenient.decode([Float].self, from: Data(text.utf8)) }
+        }
+        let lenient = JSONDecoder.lenient
+        lenient.dateDecodingStrategy = .deferredToDate
+        let dates = try lenient.decode([Date].self, from: Data(#"[147897614.25,"147897614.25"]"#.utf8))
+        #expect(dates == Array(repeating: Date(timeIntervalSinceReferenceDate: 147_897_614.25), count: 2))
+    }
+
     @Test func `Two members that have one name when it is converted are refused`() throws {
         struct Shop: Decodable { let shopName: String }
         let decoder = JSONDecoder.lenient(skippingBadElements: false)
