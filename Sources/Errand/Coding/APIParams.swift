@@ -139,7 +139,10 @@ extension APIParams {
 
     private static func encode(_ value: some Encodable, with encoder: JSONEncoder) throws(APIError) -> Data {
         do {
-            return try encoder.encode(value)
+            let json = try encoder.encode(value)
+            // Foundation writes a `Decimal` that is no number as it is.
+            if json.range(of: Data("NaN".utf8)) != nil { _ = try JSONReader.value(of: json) }
+            return json
         } catch {
             throw APIError(.invalidRequest, reason: "\(name(in: error)) cannot be encoded", underlying: error)
         }

@@ -132,6 +132,14 @@ struct ParamLiteralTests {
             #expect(throws: APIError.self) { try json(["price": Decimal.nan]) }?.reason
                 == "the parameter price cannot be encoded"
         )
+        struct Price: Encodable { let price: Decimal }
+        for params in [
+            ["prices": [Decimal.nan]], ["item": Price(price: .nan)], APIParams(encoding: Price(price: .nan)),
+            ["price": JSONValue.decimal(.nan)],
+        ] as [APIParams] {
+            #expect(#expect(throws: APIError.self) { try json(params) }?.type == .invalidRequest)
+        }
+        #expect(throws: Never.self) { try json(["name": "NaN"]) }
         let balances: APIParams = ["balances": ["anna@example.org": [Double.nan]] as [String: [Double]]]
         let hidden = "the parameter balances.<redacted 16 bytes>[0] cannot be encoded"
         #expect(#expect(throws: APIError.self) { try json(balances) }?.reason == hidden)
