@@ -225,12 +225,20 @@ enum NameShape {
         guard let first = bytes.first, first.isASCIILetter || first == UInt8(ascii: "_"), bytes.count <= 40,
             bytes.count(where: \.isASCIIDigit) <= 3
         else { return false }
-        return bytes.split { punctuation.contains($0) }.allSatisfy(isWord)
+        return bytes.split { punctuation.contains($0) }.allSatisfy { isWord($0) }
+    }
+
+    /// Whether the words of a server's code are names, with the digits of a short number.
+    static func isCode(_ text: String) -> Bool {
+        guard text.utf8.count(where: \.isASCIIDigit) <= 6 else { return false }
+        return text.utf8.split { "_-.:/".utf8.contains($0) }.allSatisfy { word in
+            isWord(word, longest: word.contains(where: \.isASCIIDigit) ? 20 : 64)
+        }
     }
 
     /// A random token has more capitals than a name.
-    private static func isWord(_ word: Substring.UTF8View) -> Bool {
-        guard word.allSatisfy(\.isASCIIAlphanumeric), word.count <= 20 else { return false }
+    private static func isWord(_ word: Substring.UTF8View, longest: Int = 20) -> Bool {
+        guard word.allSatisfy(\.isASCIIAlphanumeric), word.count <= longest else { return false }
         let capitals = word.count { $0.isASCIILetter && $0 < UInt8(ascii: "a") }
         return word.count <= 6 || capitals * 3 <= word.count || capitals == word.count
     }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// A business code of a server: a number, a string or a Boolean.
 ///
 /// A literal is a code: `error.code == 5001`, `envelope.successCodes = ["OK", 0, true]`. A string that is written as an
@@ -55,7 +57,7 @@ extension ServerCode: Decodable {
                 self.init(text)
             } else if let flag = try? container.decode(Bool.self) {
                 self.init(flag)
-            } else if let number = try? container.decode(Double.self) {
+            } else if let number = try? container.decode(Decimal.self) {
                 self.init("\(number)")
             } else {
                 throw error
@@ -81,8 +83,7 @@ extension ServerCode {
     package init?(json: JSONValue?) {
         switch json {
         case .int(let number): self.init(String(number))
-        case .double(let number): self.init("\(number)")
-        case .decimal(let number): self.init("\(number)")
+        case .double, .decimal: self.init(json.flatMap(String.conversion)?.string ?? "")
         case .string(let text): self.init(text)
         case .bool(let flag): self.init(flag)
         case .null, .array, .object, nil: return nil
@@ -96,10 +97,10 @@ extension ServerCode {
 }
 
 extension ServerCode: RedactedDescription {
-    /// The code for logs: `*` for a text that is neither an identifier nor a URL without a query, or longer than 64 characters.
+    /// The code for logs: `*` for a text that is neither an identifier nor a URL without a query, or longer than 64 characters,
+    /// and for one that may be a token, by its digits and capitals.
     public var description: String {
         guard case .text(let text) = value else { return self.text }
-        let isName = text.utf8.allSatisfy { $0.isASCIIAlphanumeric || "_-.:/".utf8.contains($0) }
-        return isName && text.utf8.count <= 64 ? text : "*"
+        return text.utf8.count <= 64 && NameShape.isCode(text) ? text : "*"
     }
 }

@@ -188,6 +188,13 @@ struct EnvelopeTests {
         #expect(request.response == [])
     }
 
+    @Test(arguments: ["18446744073709551615", "10000000000000000000", "1.5", "-7"])
+    func `A code is the same however its number is read`(number: String) throws {
+        let body = Data(#"{"code":\#(number)}"#.utf8)
+        #expect(try JSONDecoder().decode([String: ServerCode].self, from: body)["code"] == ServerCode(number))
+        #expect(try ServerCode(in: JSONValue(json: body), at: "code") == ServerCode(number))
+    }
+
     @Test func `A code is the same as a string that is written as its number`() {
         #expect(ServerCode("200") == 200)
         #expect(ServerCode("0200") != 200)
@@ -196,6 +203,19 @@ struct EnvelopeTests {
         #expect(ServerCode(-7).text == "-7")
         #expect("\("E1001" as ServerCode)" == "E1001")
         #expect("\("a secret: 1" as ServerCode)" == "*")
+        for code in [
+            "SUCCESS", "ERR_4001", "A0001", "user.not-found", "urn:problem:out-of-credit", "https://a.test/problems/7",
+            "ProvisionedThroughputExceededException", "invalidRequest", "20261128",
+        ] {
+            #expect("\(ServerCode(code))" == code)
+        }
+        for secret in [
+            "eyJhbGciOiJIUzI1NiJ9.q7w8e9r0t1y2u3i4o5p6", "1b4e28ba-2fa1-11d2-883f-0016d3cca427",
+            "sk_live_51H8xQ2eZvKYlo2C",
+            "d41d8cd98f00b204e9800998ecf8427e", "AKIAIOSFODNN7EXAMPLE/wJalrXUtnFEMI",
+        ] {
+            #expect("\(ServerCode(secret))" == "*")
+        }
         #expect("\(ServerCode(String(repeating: "a", count: 65)))" == "*")
     }
 }
