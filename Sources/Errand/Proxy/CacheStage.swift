@@ -185,9 +185,11 @@ final class CacheStage {
     }
 
     /// Returns whether the load is to be sent again because a stored response cannot be decoded, for example after an update of
-    /// the app.
+    /// the app, or is sealed for another load.
     @inline(never) func bypass(after error: APIError) -> Bool {
-        guard used != nil, !isBypassed, error.type == .decoding, proxy.loads.contains(id) else { return false }
+        guard used != nil, !isBypassed, [.decoding, .security].contains(error.type), proxy.loads.contains(id) else {
+            return false
+        }
         bypass(isUseless: error.isOfSerializer)
         return true
     }

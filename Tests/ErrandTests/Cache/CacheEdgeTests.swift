@@ -315,6 +315,27 @@ struct CacheEdgeTests {
         #expect(await scene.load(.onlyIfCached) == "v1 cache")
     }
 
+    @Test func `What an adapter refuses for another load is requested again, also if a 304 has confirmed it`()
+        async throws
+    {
+        let scene = try Scene { request, number in
+            let lines: HeaderLines = ["ETag": "\"1\"", "Cache-Control": "no-cache"]
+            guard request.header("If-None-Match") == nil else { return .status(304, headers: lines) }
+            return Scene.version(number, nil, lines + ["X-For": request.header("X-Nonce") ?? ""])
+        }
+        let nonces = Counter()
+        scene.service.adapters.request = [Adapter { request, _ in request.headers["X-Nonce"] = "\(nonces.next())" }]
+        scene.service.adapters.response = [
+            Adapter { response, context in
+                let isOfLoad = response.headers["X-For"] == context.request?.headers["X-Nonce"]
+                guard isOfLoad else { throw APIError(.security, reason: "it is sealed for another load") }
+            }
+        ]
+        #expect(await scene.load() == "v1 network")
+        #expect(await scene.load() == "v3 network")
+        #expect(await scene.load() == "v5 network")
+    }
+
     @Test(arguments: [false, true])
     func `A load without cookies has responses of its own`(_ isFirst: Bool) async throws {
         let scene = try Scene { request, number in Scene.version(number) }
