@@ -9,9 +9,10 @@ import Foundation
 ///
 /// For each attempt, signs method, path, query, header lines and body as the previous adapters have left them; a retry and the
 /// attempt after a relogin have a new signature. Not signed are the cookies, which are added afterwards, and the header lines
-/// that a connection or a proxy server changes: `Accept-Encoding`, `Connection`, `Content-Length`, `Expect`, `TE`,
-/// `Transfer-Encoding`, `Upgrade`, `User-Agent`, `X-Amzn-Trace-Id` and those that begin with `Proxy-`. A redirect is followed
-/// with the signature of the first URL, which is not valid for another URL.
+/// that a connection, a proxy server, the cache or a stream changes: `Accept-Encoding`, `Connection`, `Content-Length`, `Expect`,
+/// `If-Modified-Since`, `If-None-Match`, `If-Range`, `Last-Event-ID`, `Range`, `TE`, `Transfer-Encoding`, `Upgrade`,
+/// `User-Agent`, `X-Amzn-Trace-Id` and those that begin with `Proxy-`. A redirect is followed with the signature of the first
+/// URL, which is not valid for another URL.
 ///
 /// Sealed bodies (``TrafficSealing``) are signed as they are sent; with them, the signature has to be in a header, because the
 /// query is authenticated with the body; otherwise the load fails with `invalidRequest`.

@@ -106,11 +106,11 @@ struct AWSSigner: SigningAdapter, LookupAdapter {
         for (name, value) in fields { headers.append(name, value) }
     }
 
-    private static func fields(of headers: HTTPHeaders, host: ArraySlice<UInt8>) -> [CanonicalHeaders.Field] {
+    private static func fields(of headers: HTTPHeaders, host: [UInt8]) -> [CanonicalHeaders.Field] {
         var fields: [CanonicalHeaders.Field] = []
         // With room for those that a signature adds.
         fields.reserveCapacity(headers.count + 4)
-        fields.append((Array("host".utf8), Array(host)))
+        fields.append((Array("host".utf8), host))
         for field in headers {
             let name = field.name.utf8.map(\.asciiLowercased)
             guard !unsigned.contains(name), !name.starts(with: "proxy-".utf8) else { continue }

@@ -34,14 +34,17 @@ struct WireURL {
         return text.utf8.first == UInt8(ascii: "/") ? text : "/" + text
     }
 
-    /// The value of the `Host` header, which has no default port.
-    var host: ArraySlice<UInt8> {
+    /// The value of the `Host` header: the name unescaped, and no default port.
+    var host: [UInt8] {
         let authority = bytes[self.authority]
         let host = authority.lastIndex(of: UInt8(ascii: "@")).map { authority[($0 + 1)...] } ?? authority
+        let colon = host.lastIndex(of: UInt8(ascii: ":")) ?? host.endIndex
+        let digits = host[colon...].dropFirst()
+        guard digits.allSatisfy(\.isASCIIDigit) else { return PercentEncoding.decoded(host) }
+        let name = PercentEncoding.decoded(host[..<colon])
         let isSecure = bytes.starts(with: "https:".utf8) || bytes.starts(with: "HTTPS:".utf8)
-        let port = isSecure ? ":443" : ":80"
-        let hasDefaultPort = host.count > port.utf8.count && host.suffix(port.utf8.count).elementsEqual(port.utf8)
-        return hasDefaultPort ? host.dropLast(port.utf8.count) : host
+        let port = Int(String(decoding: digits, as: UTF8.self))
+        return port.map { $0 == (isSecure ? 443 : 80) ? name : name + ":\($0)".utf8 } ?? name
     }
 
     /// The URL with an address in the notation in which libcurl sends it as `Host`; `nil` if it has no other notation.

@@ -39,7 +39,8 @@ extension SealingAdapter {
     }
 
     private func seal(_ body: Data, of request: inout HTTPRequest, with key: SessionKey) throws(SigningError) {
-        let type = request.headers["Content-Type"]
+        // As the server reads the header that it is sent in (RFC 9110 section 5.5).
+        let type = request.headers["Content-Type"]?.trimmingCharacters(in: .whitespaces)
         let lines = SealedLines(request, key: key, nonce: request.headers[sealing.nonceHeader], contentType: type)
         let sealed = try sealing.seal(body, key: key, authenticating: lines)
         request.body = .data(sealed)

@@ -47,6 +47,16 @@ struct SealingTests {
         #expect(request.headers["X-Sealed-Content-Type"] == nil && request.headers["Content-Type"] == nil)
     }
 
+    @Test func `The type of a body is authenticated as it is sent, without blanks`() async throws {
+        let scene = SealingScene()
+        let service = try #require(scene.proxy.defaultService)
+        let headers: HTTPHeaders = ["Content-Type": " text/plain\t"]
+        let url = try #require(URL(string: "echo"))
+        let request = HTTPRequest(.post, url, headers: headers, body: .data(Data("hi".utf8)))
+        #expect(try await scene.proxy.send(request, to: service).text == #"{"errcode":200,"msg":"ok","data":"hi"}"#)
+        #expect(scene.transport.requests.last?.headers["X-Sealed-Content-Type"] == "text/plain")
+    }
+
     @Test func `A response has its former Content-Type again, and no line of the sealed one`() async throws {
         let scene = SealingScene()
         let service = try #require(scene.proxy.defaultService)
