@@ -17,7 +17,9 @@ struct PrintedExchange {
         phases = Phases(recorded)
         url = (recorded.request?.url ?? recorded.response?.url).map(printer.url) ?? recorded.path ?? ""
         let request = recorded.request
-        requestHeaders = request.map { printer.fields($0.headers) } ?? []
+        // Those that are sent: the transport writes the others itself.
+        let sent = request?.headers.filter { !$0.isWrittenByTransport } ?? []
+        requestHeaders = printer.fields(HTTPHeaders(sent))
         requestBody = request?.body.map { printer.body($0, contentType: request?.headers["Content-Type"]) }
         let response = recorded.response
         responseHeaders = (response?.head ?? recorded.head).map { printer.fields($0.headers) } ?? []

@@ -206,9 +206,8 @@ enum ReasonPhrase {
 extension HARValue {
     /// The cookies of all `Cookie` lines.
     static func sentCookies(_ headers: HTTPHeaders, _ printer: Printer) -> [HARValue] {
-        headers.values("Cookie").flatMap { $0.split(separator: ";") }.map { pair in
-            .object(Self.pair(pair, printer))
-        }
+        let pairs = headers.values("Cookie").flatMap { $0.split(separator: ";") }
+        return pairs.filter { !$0.allSatisfy(\.isWhitespace) }.map { .object(Self.pair($0, printer)) }
     }
 
     /// The cookies of all `Set-Cookie` lines, with their attributes (RFC 6265bis section 4.1).

@@ -10,7 +10,9 @@ struct EntryTests {
     func members() throws {
         let session = Session(HARRecorder(includesSecrets: true))
         let url = URL.shop("/orders?page=2&text=a%20b+c#top")
-        let headers: HTTPHeaders = ["Cookie": "sid=1; theme=dark", "Content-Type": "application/json"]
+        var headers: HTTPHeaders = ["Cookie": "sid=1; theme=dark; ", "Content-Type": "application/json"]
+        // The transport sends its own.
+        headers["Host"] = "other.example"
         let request = HTTPRequest(.post, url, headers: headers, body: .data(Data(#"{"a":1}"#.utf8)))
         var response = HTTPResponse(status: 200, headers: ["Content-Type": "text/plain"], body: Data("Grüße".utf8))
         response.headers.append("Set-Cookie", "sid=2; Path=/; HttpOnly; Secure; Expires=Wed, 09 Jun 2027 10:18:14 GMT")
@@ -21,6 +23,7 @@ struct EntryTests {
         #expect(entry.request.method == "POST")
         #expect(entry.request.url == "https://api.shop.example/orders?page=2&text=a%20b+c")
         #expect(entry.request.httpVersion == "HTTP/2")
+        #expect(entry.request.headers.map(\.name) == ["Cookie", "Content-Type"])
         #expect(entry.request.cookies.map(\.name) == ["sid", "theme"])
         #expect(entry.request.cookies.map(\.value) == ["1", "dark"])
         #expect(entry.request.queryString == [.init(name: "page", value: "2"), .init(name: "text", value: "a b c")])

@@ -150,8 +150,9 @@ extension CurlTimings {
         timings.decodedBodyBytes = exchange.received.decodedBytes
     }
 
-    /// `nil` when they cannot be distinguished from those of a body that was sent with them.
+    /// `nil` when they cannot be distinguished from those of a body that was sent with them, or after a 100.
     private func sentHeaderBytes(withBody sent: Int64) -> Int64? {
+        guard sent == 0 || exchange.request.headers["Expect"] == nil else { return nil }
         let bytes = Int64(easy.number(.requestSize) - exchange.marks.earlierRequestBytes)
         let isBodyCounted = CurlLibrary.countsBodiesOfRequests || exchange.upload.memory != nil
         let head = isBodyCounted ? bytes - sent : bytes

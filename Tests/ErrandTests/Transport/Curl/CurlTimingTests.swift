@@ -44,6 +44,15 @@ struct CurlTimingTests {
         #expect(timings.isReused == false)
     }
 
+    @Test func `The bytes of a head whose body waits for a 100 are right, or not known`() async throws {
+        let server = try FixtureServer.start { _ in .text("ok") }
+        var request = HTTPRequest(.put, to: server, body: .data(Data(repeating: 1, count: 10)))
+        request.headers["Expect"] = "100-continue"
+        let timings = try await timings(request, CurlTransport())
+        #expect(timings.sentBodyBytes == 10)
+        #expect(timings.sentHeaderBytes.map { $0 == server.requests.first.map { Int64($0.head.bytes.count) } } != false)
+    }
+
     @Test func `A response before the end of an upload leaves no wait for a first byte`() async throws {
         let server = try FixtureServer.start { _, _ in .onHead { _ in .text("too large", status: 413).closing() } }
         let body = HTTPBody.data(Data(repeating: 1, count: 50_000_000))
