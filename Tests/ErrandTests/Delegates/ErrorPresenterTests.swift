@@ -103,6 +103,8 @@ struct ErrorPresenterTests {
         let transport = ScriptedTransport { _ in responses.next() }
         let service = APIService.sample {
             $0.reloginHandler = account
+            // The clock is advanced while the handler waits for the main actor as well.
+            $0.reloginTimeout = .seconds(3_000_000_000)
             $0.retryPolicy = RetryPolicy()
         }
         let proxy = APIProxy(service: service, transport: transport, clock: clock)
