@@ -59,6 +59,9 @@ extension ServerCode: Decodable {
                 self.init(flag)
             } else if let number = try? container.decode(Decimal.self) {
                 self.init("\(number)")
+            } else if let number = try? container.decode(Double.self) {
+                // Other decoders than JSON's have no decimal numbers.
+                self.init("\(number)")
             } else {
                 throw error
             }

@@ -195,6 +195,11 @@ struct EnvelopeTests {
         #expect(try ServerCode(in: JSONValue(json: body), at: "code") == ServerCode(number))
     }
 
+    @Test func `A code may be a fraction in another format`() throws {
+        let list = try PropertyListEncoder().encode(["code": 1.5])
+        #expect(try PropertyListDecoder().decode([String: ServerCode].self, from: list)["code"] == "1.5")
+    }
+
     @Test func `A code is the same as a string that is written as its number`() {
         #expect(ServerCode("200") == 200)
         #expect(ServerCode("0200") != 200)
