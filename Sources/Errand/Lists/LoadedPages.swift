@@ -110,16 +110,18 @@ struct LoadedPages<Item> {
     ///
     /// What the server has added between both would be missing.
     private func nextElsewhere(_ info: PageInfo, strategy: any PageStrategy) -> PagePosition?? {
-        guard let first = pages.first, visited.isNext(first.position) else { return nil }
-        // Calculated positions are those of any page.
-        guard !isCalculated(strategy), let next = try? Optional(strategy.position(after: info)),
-            next != first.position
+        guard isReplaceable(strategy), let next = try? Optional(strategy.position(after: info)), next != firstPosition
         else { return nil }
         return next
     }
 
+    /// Whether a previous page may replace those that are loaded: calculated positions are those of any page.
+    func isReplaceable(_ strategy: any PageStrategy) -> Bool {
+        firstPosition.map(visited.isNext) == true && !isCalculated(strategy)
+    }
+
     /// Whether the positions count items, so that edits move them.
-    func isCalculated(_ strategy: any PageStrategy) -> Bool {
+    private func isCalculated(_ strategy: any PageStrategy) -> Bool {
         pages.first.map { strategy.start($0.start, movedBy: 1, pageSize: largestPage) != nil } ?? false
     }
 

@@ -14,9 +14,9 @@
 /// page.
 ///
 /// If you edit the list while a load runs, and the server's list contains the edit as well, a refresh begins again, and a page
-/// whose position the edit changes is requested again; once also for an edit of an item that the list does not have. After ten
-/// repeats, the load fails with `invalidResponse`, and the list keeps its items. All repeats of a load share its
-/// ``APIRequestOptions/deadline``.
+/// whose position the edit changes, or that may replace the edited one, is requested again; once also for an edit of an item that
+/// the list does not have. After ten repeats, the load fails with `invalidResponse`, and the list keeps its items. All repeats of
+/// a load share its ``APIRequestOptions/deadline``.
 ///
 /// To protect against a faulty server, the next load fails before it is sent, until the list is reloaded, if:
 /// - the link to the next page has another origin than the service (`security`),

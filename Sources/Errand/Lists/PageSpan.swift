@@ -61,7 +61,7 @@ extension [PageSpan] {
     /// Returns whether the page has the item on the server: a page without items there has rows of the app alone.
     mutating func adjustCounts(by change: Int, ofPage index: Int, row: Int, isOnServer: Bool) -> Bool {
         let end = self[...index].rowCount
-        if row >= end - self[index].boundaryRowCount, isOnServer || row < end { self[index].boundaryRowCount += change }
+        if row >= end - self[index].boundaryRowCount { self[index].boundaryRowCount += change }
         self[index].rowCount += change
         guard isOnServer, change > 0 || self[index].receivedCount > 0 else { return false }
         self[index].receivedCount += change

@@ -83,7 +83,7 @@ struct PagedList<Item> {
         let next = loaded.nextStart
         loaded.apply(edit, rules: rules)
         guard edit.isOnServer else { return }
-        outdatePending(next: loaded.nextStart != next, previous: !loaded.isCalculated(rules.strategy))
+        outdatePending(next: loaded.nextStart != next, previous: loaded.isReplaceable(rules.strategy))
     }
 
     func isLoading(_ id: RequestID) -> Bool { pending?.id == id }

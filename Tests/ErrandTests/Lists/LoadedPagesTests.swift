@@ -200,7 +200,7 @@ struct LoadedPagesTests {
 
     /// How an app edits the list where one page ends and the next one begins, and what the server has at the cursor then.
     enum BoundaryEdit: CaseIterable {
-        case insertion, insertionAfterLastRow, undoneRemoval
+        case insertion, insertionBesideRowsOfTheApp, insertionAfterLastRow, undoneRemoval
     }
 
     @Test(arguments: BoundaryEdit.allCases)
@@ -211,8 +211,8 @@ struct LoadedPagesTests {
             let page = Page(items: items, nextCursor: next)
             pages.append(page.items, info: info(page, at: pages.next ?? .start), rules: rules)
         }
-        func apply(_ change: ListEdit<Int>.Change, at row: Int) {
-            pages.apply(ListEdit(change: change, row: row, isOnServer: true), rules: rules)
+        func apply(_ change: ListEdit<Int>.Change, at row: Int, isOnServer: Bool = true) {
+            pages.apply(ListEdit(change: change, row: row, isOnServer: isOnServer), rules: rules)
         }
         append([10, 20, 30], next: "after 30")
         switch edit {
@@ -221,6 +221,11 @@ struct LoadedPagesTests {
             apply(.insert(37), at: 3)
             apply(.insert(35), at: 3)
             apply(.remove, at: 4)
+        case .insertionBesideRowsOfTheApp:
+            append([40, 50, 60], next: "after 60")
+            apply(.insert(-1), at: 3, isOnServer: false)
+            apply(.insert(35), at: 3)
+            apply(.insert(-2), at: 5, isOnServer: false)
         case .insertionAfterLastRow:
             apply(.insert(35), at: 3)
             append([35, 40, 50], next: "after 50")
