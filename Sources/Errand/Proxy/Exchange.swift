@@ -325,8 +325,11 @@ extension HTTPRequest {
     /// Ranges of other units than bytes are the server's own.
     fileprivate func checkPart(_ response: HTTPResponse) throws(TransportError) {
         guard response.status == 206, headers["Range"] == nil,
-            let range = response.headers["Content-Range"].flatMap(StoredRange.init(contentRange:)), !range.isWhole
+            let text = response.headers["Content-Range"]?.lowercased(), text.hasPrefix("bytes ")
         else { return }
+        // Of a length that is not known, as far as the beginning shows.
+        let isWhole = StoredRange(contentRange: text)?.isWhole ?? text.hasPrefix("bytes 0-")
+        guard !isWhole else { return }
         throw TransportError(.badResponse, "the response is a part of the body, which was not requested")
     }
 }

@@ -63,6 +63,7 @@ struct ExchangeTests {
 
     @Test(arguments: [
         ("bytes 0-2/9", nil, false), ("BYTES 6-8/9", nil, false), ("bytes 0-2/3", nil, true), ("0-2/9", nil, true),
+        ("bytes 6-8/*", nil, false), ("bytes 0-2/*", nil, true),
         ("items 0-2/9", nil, true), ("bytes 0-2/9", "bytes=0-2", true),
     ])
     func `A part of the body that was not requested is no response`(range: String, requested: String?, isRight: Bool)
