@@ -80,7 +80,7 @@ extension TreeDecoder {
     }
 
     func scalar<Scalar: TreeScalar>(_ type: Scalar.Type) throws -> Scalar {
-        guard !value.isDamaged else { throw mismatch(type) }
+        if value.isDamaged { _ = try whole() }
         if let scalar = Scalar(tree: value) ?? nonConforming(type) { return scalar }
         guard !isExact, let scalar = Scalar.conversion(of: value).flatMap(Scalar.init) else { throw mismatch(type) }
         text.report?.didConvert(at: codingPath)
