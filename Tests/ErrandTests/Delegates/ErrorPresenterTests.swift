@@ -103,8 +103,6 @@ struct ErrorPresenterTests {
         let transport = ScriptedTransport { _ in responses.next() }
         let service = APIService.sample {
             $0.reloginHandler = account
-            // The clock is advanced while the handler waits for the main actor as well.
-            $0.reloginTimeout = .seconds(3_000_000_000)
             $0.retryPolicy = RetryPolicy()
         }
         let proxy = APIProxy(service: service, transport: transport, clock: clock)
@@ -112,6 +110,8 @@ struct ErrorPresenterTests {
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         request.method = .get
         request.loadData()
+        // Until the relogin has ended, the clock would run to its deadline.
+        await suspend(while: transport.requests.count < 2)
         let skipping = Task {
             while !Task.isCancelled {
                 await clock.waitForSleepers()
