@@ -61,7 +61,7 @@ struct LoadedPages<Item> {
         } else {
             visited.insert(info.position, after: pages.last?.position)
             // Not the position of a page that is loaded once more: another one may have named it as the previous page.
-            if lastInfo != nil { visited.didNameNext(info.position) }
+            if lastInfo != nil || pages.last?.next == info.position { visited.didNameNext(info.position) }
             // The next page may have the name of the previous one, also because edits have moved it there.
             if previous == info.position, count == 0 { previous = nil }
             if previous == info.position, known == 0 {
@@ -95,12 +95,14 @@ struct LoadedPages<Item> {
             movePreviousCloser(pageSize: info.itemCount)
             return false
         }
-        let page = ServerPage(items: newItems, itemCount: info.itemCount)
-        store.prepend(store.precedingItems(gap, in: page, itemID: rules.itemID), itemID: rules.itemID)
+        let newPage = ServerPage(items: newItems, itemCount: info.itemCount)
+        store.prepend(store.precedingItems(gap, in: newPage, itemID: rules.itemID), itemID: rules.itemID)
         insertedRows = 0..<items.count - count
         let received = min(info.itemCount, gap)
         let info = completed(info, itemsBefore: itemsBefore.map { max(0, $0 - received) })
-        pages.insert(span(of: info, from: PageStart(info.position), receivedCount: received, rules), at: 0)
+        var page = span(of: info, from: PageStart(info.position), receivedCount: received, rules)
+        if !isCalculated(rules.strategy) { page.next = try? rules.strategy.position(after: info) }
+        pages.insert(page, at: 0)
         setPrevious(before: info, strategy: rules.strategy)
         updateExpectation(rules.strategy)
         return true
@@ -164,6 +166,8 @@ struct LoadedPages<Item> {
         for page in dropped { visited.remove(page.position) }
         repeatDetector.removeLast(dropped.count)
         (nextStart, blockedReason, lastInfo) = (first.start, nil, nil)
+        // The dropped page began there when it was loaded: others may have inserted items before it since.
+        if let next = pages.last?.next, !visited.contains(next) { nextStart = PageStart(next) }
         return rows
     }
 }

@@ -1,6 +1,8 @@
 /// A loaded page: where it begins on the server, and how many items and rows it has.
 struct PageSpan {
     var start: PageStart
+    /// The position that a page loaded towards the beginning has named as the next one.
+    var next: PagePosition?
     /// The number of its items on the server that no page before it contains.
     var receivedCount: Int
     var rowCount: Int

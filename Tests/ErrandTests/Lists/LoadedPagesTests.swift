@@ -276,6 +276,45 @@ struct LoadedPagesTests {
         #expect(pages.items == [10, 20, 30, 40] && pages.previous == nil)
     }
 
+    @Test func `A page that follows one loaded towards the beginning is the one that it names`() {
+        let cursors = CursorStrategy(cursorKey: "after", previousCursorKey: "before", previous: .previousCursor)
+        let rules = rules(cursors, maxPages: 2)
+        var pages = LoadedPages<Int>()
+        let start = Page(items: [100, 110, 120], previousCursor: "100")
+        pages.append(start.items, info: info(start, at: .cursor("90", parameter: "after")), rules: rules)
+        func prepend(_ items: [Int], previous: String?, next: String?) {
+            let page = Page(items: items, nextCursor: next, previousCursor: previous)
+            let isAdded = pages.prepend(items, info: info(page, at: pages.previous ?? .start), rules: rules)
+            _ = pages.dropLastPages(rules)
+            #expect(isAdded)
+        }
+        func append(_ items: [Int], next: String?) {
+            let page = Page(items: items, nextCursor: next)
+            pages.append(items, info: info(page, at: pages.next ?? .start), rules: rules)
+            _ = pages.dropFirstPages(rules)
+        }
+        prepend([70, 80, 90], previous: "70", next: "90")
+        prepend([40, 50, 60], previous: "40", next: "60")
+        // The server has a new item, 95.
+        #expect(pages.next == .cursor("90", parameter: "after"))
+        append([95, 100, 110], next: "110")
+        #expect(pages.items == [70, 80, 90, 95, 100, 110] && pages.previous == .cursor("70", parameter: "before"))
+        prepend([40, 50, 60], previous: "40", next: "60")
+        #expect(pages.items == [40, 50, 60, 70, 80, 90] && pages.next == .cursor("90", parameter: "after"))
+        append([95, 100, 110], next: "110")
+        append([120], next: nil)
+        #expect(pages.items == [95, 100, 110, 120] && pages.next == nil)
+        // This page ends with the new item, and replaces those that would repeat it.
+        prepend([80, 90, 95], previous: "80", next: "95")
+        #expect(pages.items == [80, 90, 95] && pages.next == .cursor("95", parameter: "after"))
+        append([100, 110, 120], next: nil)
+        prepend([50, 60, 70], previous: "50", next: nil)
+        #expect(pages.items == [50, 60, 70, 80, 90, 95])
+        prepend([20, 30, 40], previous: "20", next: nil)
+        #expect(pages.items == [20, 30, 40, 50, 60, 70], "this server names no next page then")
+        #expect(pages.next == .cursor("100", parameter: "before"))
+    }
+
     @Test func `Of a page that leads elsewhere, no item is lost that was in the pages below`() {
         let cursors = CursorStrategy()
         let rules = rules(cursors, itemID: ItemID { $0 }, maxPages: 2)
