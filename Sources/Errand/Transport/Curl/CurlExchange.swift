@@ -97,10 +97,12 @@ final class CurlExchange: @unchecked Sendable {
         return perform { exchange throws(TransportError) in
             exchange.attempts += 1
             exchange.marks.beginRequest(of: exchange)
-            guard exchange.attempts <= exchange.allowedAttempts else {
-                throw TransportError(.connectionLost, "the connection ended before a response began")
-            }
+            guard exchange.attempts <= exchange.allowedAttempts else { throw Self.lostRequest }
         }
+    }
+
+    private static var lostRequest: TransportError {
+        TransportError(.connectionLost, "the connection ended before a response began")
     }
 
     /// How often the request may be sent.
@@ -171,8 +173,12 @@ final class CurlExchange: @unchecked Sendable {
         }
     }
 
+    /// Called before libcurl sends the request again; `false` ends the exchange.
     func rewindBody() -> Bool {
-        upload.rewind(isRepeatable: request.method.isIdempotent)
+        if upload.rewind(isRepeatable: request.method.isIdempotent) { return true }
+        // libcurl's message names the callback.
+        if !received.block.isComplete { fail(Self.lostRequest) }
+        return false
     }
 
     private func perform(_ step: (CurlExchange) throws(TransportError) -> Void) -> Bool {
