@@ -3,10 +3,10 @@ public import Foundation
 /// A cookie store that follows RFC 6265bis; with a file, its cookies persist when the process ends.
 ///
 /// A jar contains one account's cookies: give each service, or each account of a service, a separate jar and file. All
-/// methods may be called on any thread; only the initializer, ``jar(of:)``, ``flush()`` and ``clear()`` wait for the
+/// methods may be called on any thread; only the initializer, ``jar(of:)``, ``flush()`` and ``removeAll()`` wait for the
 /// disk.
 ///
-/// Changes are saved within a fraction of a second, immediately by ``flush()`` and ``clear()``, and when the process exits, but
+/// Changes are saved within a fraction of a second, immediately by ``flush()`` and ``removeAll()``, and when the process exits, but
 /// not when a signal ends the process. The file is a Netscape `cookies.txt`, which curl and other programs read and write. Each
 /// save replaces the whole file, and only its owner may read it.
 ///
@@ -81,7 +81,7 @@ public final class CookieJar: Sendable {
     ///   - trustworthyLoopback: Whether `http` to `localhost`, `*.localhost`, `127.0.0.0/8` and `::1` may set and receive
     ///     `Secure` cookies, as in browsers; `false` by default.
     ///   - date: The current time, which decides whether the file's cookies have expired.
-    ///   - onError: Called with each problem with the file, before `init`, `flush()` or `clear()` returns, or later on any
+    ///   - onError: Called with each problem with the file, before `init`, `flush()` or `removeAll()` returns, or later on any
     ///     thread. Each kind of problem is reported once, and again only if it recurs after it was resolved. By default,
     ///     ``APIProxy/onError`` is called.
     public init(
@@ -197,7 +197,7 @@ public final class CookieJar: Sendable {
     }
 
     /// Removes the cookies that satisfy `isUnwanted`, except those that change while it is called.
-    public func remove(where isUnwanted: (Cookie) -> Bool) {
+    public func removeAll(where isUnwanted: (Cookie) -> Bool) {
         let unwanted = cookies.filter(isUnwanted)
         change { $0.remove(unwanted, at: .now) }
     }
@@ -207,7 +207,7 @@ public final class CookieJar: Sendable {
     /// Also clears other jars of this process that share the file. Blocks as ``flush()`` does and returns when the change is on
     /// the disk, so that a logout is permanent. If the file cannot be written, the error hook is called and the jar tries again
     /// later.
-    public func clear() {
+    public func removeAll() {
         clearInMemory()
         try? flush()
     }

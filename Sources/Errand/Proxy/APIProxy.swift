@@ -253,7 +253,7 @@ public final class APIProxy: Sendable {
     /// cleared, which all services without their own jar share.
     ///
     /// Calls of ``send(_:progress:)`` belong to no session and continue. After all loads have ended, this blocks as
-    /// ``CookieJar/clear()`` does.
+    /// ``CookieJar/removeAll()`` does.
     ///
     /// - Parameter service: The backend; `nil` is the default service.
     public func logout(from service: APIService? = nil) {
@@ -263,7 +263,7 @@ public final class APIProxy: Sendable {
         let logins = service.map { [$0.login] } ?? []
         endSessions(of: logins, [jar])
         // Once more, for a load of the old session that was sent in between, and then on the disk, which may be slow.
-        jar.clear()
+        jar.removeAll()
         // Once more, for calls that began on other threads meanwhile, with the credentials that the app still has.
         endSessions(of: logins, [jar])
         jar.clearInMemory()

@@ -47,7 +47,7 @@ struct ExchangeLog {
     var exchanges: [RecordedExchange] { slots.compactMap { $0?.exchange } }
 
     /// Removes all exchanges, and returns them, to be released outside a lock.
-    mutating func clear() -> [Entry] {
+    mutating func removeAll() -> [Entry] {
         while !recorded.isEmpty { removeOldest() }
         removedCount = 0
         return exchange(&removed, with: [])

@@ -71,8 +71,8 @@ public final class HARRecorder: APIMonitor {
     public var count: Int { log.withLock { $0.count } }
 
     /// Removes all exchanges; those that are in flight are not recorded.
-    public func clear() {
-        log.withLock { $0.clear() }
+    public func removeAll() {
+        log.withLock { $0.removeAll() }
     }
 
     /// The exchanges in the order of their beginnings, and the number of those that were removed for them.

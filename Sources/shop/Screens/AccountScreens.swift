@@ -99,7 +99,7 @@ final class SignOutScreen: Screen, APIManagerParamSource, APIManagerCallbackDele
 
     func managerCallAPIDidSucceed(_ request: BaseAPIRequest) {
         app.account.signedOut()
-        app.proxy.cookies.clear()
+        app.proxy.cookies.removeAll()
         show("Signed out.")
     }
 

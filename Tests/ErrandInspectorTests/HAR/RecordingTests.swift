@@ -174,7 +174,7 @@ struct RecordingTests {
     @Test("After clear, nothing is left, and events of older exchanges are ignored")
     func clear() throws {
         let number = session.begin(request)
-        session.recorder.clear()
+        session.recorder.removeAll()
         session.send(.failed(APIError(.timeout)), exchange: number, at: 3)
         #expect(session.recorder.count == 0)
         session.respond(request, HTTPResponse(status: 200), load: 2)
@@ -234,7 +234,7 @@ struct HARConcurrencyTests {
                     #expect(entries.count <= 50)
                     #expect(entries.allSatisfy { $0._state == "open" || $0._state == "responded" })
                     #expect(!recorder.report().isEmpty)
-                    if round == 5 { recorder.clear() }
+                    if round == 5 { recorder.removeAll() }
                 }
             }
             try await group.waitForAll()

@@ -182,7 +182,7 @@ struct UnsentTests {
     @Test func `After clear, one whose exchange was removed is not added, and one in the queue is`() throws {
         for load in [1, 2] as [UInt64] { session.send(.began, load: load) }
         session.begin(HTTPRequest(.get, .shop("/")), load: 1)
-        session.recorder.clear()
+        session.recorder.removeAll()
         session.send(failure, load: 1)
         session.send(failure, load: 2, path: "/orders/{id}")
         try expectUnsent("timeout, late")

@@ -572,7 +572,7 @@ struct CacheFolderPropertyTests {
         let jar = CookieJar(file: temporary.file)
         var names = [name(jar)]
         for _ in 0..<3 {
-            jar.clear()
+            jar.removeAll()
             names.append(name(jar))
             #expect(name(CookieJar(file: temporary.file)) == names.last)
         }

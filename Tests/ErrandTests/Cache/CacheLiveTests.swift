@@ -289,7 +289,7 @@ struct CacheLiveTests {
             let url = scene.server.url("/goods")
             #expect(await scene.load(policy) == "v1 network")
             #expect(scene.proxy.cookies.header(for: url, at: scene.clock.date) == "sid=1")
-            scene.proxy.cookies.remove { _ in true }
+            scene.proxy.cookies.removeAll { _ in true }
             let request = scene.request(policy)
             #expect(await scene.outcome(of: request) == "v1 cache")
             #expect(request.rawResponse?.headers["Set-Cookie"] == "sid=1; Path=/")
@@ -308,7 +308,7 @@ struct CacheLiveTests {
             #expect(await scene.load(policy) == "none network")
             #expect(await scene.load(policy) == "sid=1 network")
             #expect(await scene.load(policy) == "sid=1 cache")
-            scene.proxy.cookies.remove { _ in true }
+            scene.proxy.cookies.removeAll { _ in true }
             #expect(await scene.load(policy) == "none cache")
         }
     }

@@ -98,7 +98,7 @@ struct CookieExpiryTests {
     func respectsLogout() {
         let before = jar.generation
         jar.store(setCookie: "sid=1", from: url, generation: before)
-        jar.clear()
+        jar.removeAll()
         #expect(jar.store(setCookie: "sid=2", from: url, generation: before) == .refused(.cleared))
         #expect(jar.cookies.isEmpty)
         jar.store(setCookie: "sid=3", from: url, generation: jar.generation)

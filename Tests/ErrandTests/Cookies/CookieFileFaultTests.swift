@@ -293,7 +293,7 @@ struct CookieFileDamageTests {
         let jar = CookieJar(file: folder.file)
         for number in 0..<count { jar.store(setCookie: "name\(number)=value; HttpOnly", from: url) }
         try jar.flush()
-        defer { jar.clear() }
+        defer { jar.removeAll() }
         return try [UInt8](Data(contentsOf: folder.file))
     }
 
@@ -427,7 +427,7 @@ struct CookieFilePermissionTests {
         #expect(problems.kinds == [.cannotRead])
         jar.store(setCookie: "own=1", from: url)
         #expect(throws: CookieFileError.self) { try jar.flush() }
-        jar.clear()
+        jar.removeAll()
         #expect(problems.kinds == [.cannotRead])
         #expect(try Data(contentsOf: folder.file) == Data(Self.cookie.utf8))
         // Only the lock file may be created.

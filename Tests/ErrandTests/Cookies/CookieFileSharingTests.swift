@@ -54,12 +54,12 @@ struct CookieFileSharingTests {
         try one.flush()
         try other.flush()
         #expect(other.cookies.map(\.name).sorted() == ["a", "b"])
-        other.remove { $0.name == "a" }
+        other.removeAll { $0.name == "a" }
         try other.flush()
         one.store(setCookie: "c=1", from: url)
         try one.flush()
         #expect(one.cookies.map(\.name).sorted() == ["b", "c"])
-        one.clear()
+        one.removeAll()
         other.store(setCookie: "d=1", from: url)
         try other.flush()
         #expect(CookieJar(file: folder.file).cookies.map(\.name) == ["d"])
@@ -334,7 +334,7 @@ struct CookieMergeTests {
         let one = jar()
         try other.store("before=1", from: url, at: .now)
         one.store(setCookie: "sid=1", from: url)
-        one.clear()
+        one.removeAll()
         try other.store("after=1", from: url, at: .now)
         try other.flush()
         #expect(pairs(of: jar()) == ["after=1"])
@@ -359,7 +359,7 @@ struct CookieMergeTests {
         let one = jar()
         try other.store("sid=1", from: url, at: .now + 86_400)
         try other.flush()
-        one.clear()
+        one.removeAll()
         #expect(jar().cookies.isEmpty)
     }
 

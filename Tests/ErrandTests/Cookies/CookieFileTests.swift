@@ -223,7 +223,7 @@ struct CookieFileTests {
         jar.store(setCookie: "a=1", from: url)
         try jar.flush()
         try write(text(of: folder.file) + "other.example.org\tFALSE\t/\tFALSE\t0\tb\t2\n")
-        jar.clear()
+        jar.removeAll()
         #expect(CookieJar(file: folder.file).cookies.isEmpty)
         #expect(try folder.names == ["cookies.txt", "cookies.txt.lock"])
     }
@@ -352,7 +352,7 @@ struct CookieFileIdentityTests {
         try other.flush()
         #expect(other.cookies.count == 2)
         other.store(setCookie: "c=1", from: url)
-        one.clear()
+        one.removeAll()
         #expect(other.cookies.isEmpty)
         try other.flush()
         #expect(jar("link/cookies.txt").cookies.isEmpty)
@@ -366,7 +366,7 @@ struct CookieFileIdentityTests {
         try makeFolders()
         let (one, other) = (jar("missing/cookies.txt"), jar(spelling))
         other.store(setCookie: "b=1", from: url)
-        one.clear()
+        one.removeAll()
         #expect(other.cookies.isEmpty)
     }
 
@@ -385,7 +385,7 @@ struct CookieFileIdentityTests {
         try FileManager.default.removeItem(atPath: "\(root)/link")
         try link("link", to: "real/x")
         other.store(setCookie: "b=1", from: url)
-        one.clear()
+        one.removeAll()
         #expect(other.cookies.count == 1)
     }
 
@@ -399,7 +399,7 @@ struct CookieFileIdentityTests {
         let (one, other) = (jar(one), jar(other))
         other.store(setCookie: "b=1", from: url)
         try other.flush()
-        one.clear()
+        one.removeAll()
         #expect(other.cookies.count == 1)
         #endif
     }
@@ -414,7 +414,7 @@ struct CookieFileIdentityTests {
         #expect(other.cookies.isEmpty)
         other.store(setCookie: "b=1", from: url)
         try other.flush()
-        one.clear()
+        one.removeAll()
         #expect(other.cookies.map(\.name) == ["b"])
     }
 
@@ -431,7 +431,7 @@ struct CookieFileIdentityTests {
             }
         }
         other.store(setCookie: "b=1", from: url)
-        one.clear()
+        one.removeAll()
         #expect(other.cookies.isEmpty)
     }
 }

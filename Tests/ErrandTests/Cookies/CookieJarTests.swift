@@ -242,8 +242,8 @@ struct CookieConcurrencyTests {
         DispatchQueue.concurrentPerform(iterations: 400) { number in
             switch number % 8 {
             case 0: try? jar.flush()
-            case 1: jar.remove { $0.name == "c\(number % 7)" }
-            case 2 where number % 40 == 2: jar.clear()
+            case 1: jar.removeAll { $0.name == "c\(number % 7)" }
+            case 2 where number % 40 == 2: jar.removeAll()
             case 3: _ = jar.cookies
             case 4: _ = jar.header(for: url)
             default: jar.store(setCookie: "c\(number % 7)=\(number); Max-Age=100", from: url)
@@ -261,7 +261,7 @@ struct CookieConcurrencyTests {
         for round in 0..<50 {
             let before = jar.generation
             DispatchQueue.concurrentPerform(iterations: 8) { number in
-                if number == 3 { jar.clear() }
+                if number == 3 { jar.removeAll() }
                 jar.store(setCookie: "sid\(number)=\(round)", from: url, generation: before)
             }
             #expect(jar.cookies.isEmpty)
@@ -413,7 +413,7 @@ struct CookieLogoutRaceTests {
                 } else {
                     // During the other jar's save, which has merged the cookies of both jars by then.
                     while !names.contains("cookies.txt.errand-tmp"), !isSaved.load(ordering: .relaxed) {}
-                    one.clear()
+                    one.removeAll()
                 }
             }
             #expect(!other.cookies.contains { $0.name == "sid" })

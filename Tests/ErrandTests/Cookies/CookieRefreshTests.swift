@@ -57,7 +57,7 @@ struct CookieRefreshTests {
         try login("sid=2")
         clock.advance(by: .seconds(1))
         #expect(try await sent() == "sid=2")
-        try elsewhere { $0.clear() }
+        try elsewhere { $0.removeAll() }
         clock.advance(by: .seconds(1))
         #expect(try await sent() == nil)
         #expect(jar.cookies.isEmpty)
@@ -70,7 +70,7 @@ struct CookieRefreshTests {
         try login("sid=1")
         #expect(try await sent() == "sid=1")
         let before = CookieSession(jar, clock: clock)
-        try elsewhere { $0.clear() }
+        try elsewhere { $0.removeAll() }
         // It has sent the cookie of the session that had ended.
         let after = CookieSession(jar, clock: clock)
         clock.advance(by: .seconds(1))
@@ -125,7 +125,7 @@ struct CookieRefreshTests {
         let lock = open("\(folder.file.path).lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         try #require(lock >= 0 && flock(lock, LOCK_EX) == 0)
         jar.store(setCookie: "own=1", from: url)
-        jar.remove { $0.name == "saved" }
+        jar.removeAll { $0.name == "saved" }
         try login("sid=1")
         #expect(try await sent() == "own=1; sid=1")
         close(lock)

@@ -57,7 +57,7 @@ struct AccountTests {
         let transport = ScriptedTransport { request async throws(TransportError) in
             request.headers["Cookie"] == nil ? .json("", status: 401) : .json(goodsJSON([]))
         }
-        old.remove { _ in true }
+        old.removeAll { _ in true }
         let proxy = APIProxy(service: .sample(), transport: transport, cookies: old)
         proxy.defaultService?.reloginHandler = Switching { [old, new, url] in
             old.store(setCookie: "sid=again; Path=/", from: url)
@@ -76,7 +76,7 @@ struct AccountTests {
             guard request.url.path == "/" else {
                 return HTTPResponse(status: 200, headers: ["Set-Cookie": "late=1; Path=/"])
             }
-            if signsOut { proxy.cookies.clear() } else { proxy.switchCookies(to: new) }
+            if signsOut { proxy.cookies.removeAll() } else { proxy.switchCookies(to: new) }
             return HTTPResponse(status: 302, headers: ["Location": "/home", "Set-Cookie": "hop=1; Path=/"])
         }
         let sender = APIProxy(service: .sample(), transport: transport, cookies: old)
@@ -184,7 +184,7 @@ struct AccountTests {
         let other = CookieJar(file: folder.file)
         let before = other.generation
         other.store(setCookie: "pending=1", from: url)
-        old.clear()
+        old.removeAll()
         other.store(setCookie: "late=1", from: url, generation: before)
         try other.flush()
         #expect(other.cookies.isEmpty)

@@ -107,7 +107,7 @@ struct ErrorHookTests {
         let isReported = Latch()
         proxy.onError = { [weak proxy] _ in
             try? proxy?.cookies.flush()
-            proxy?.cookies.clear()
+            proxy?.cookies.removeAll()
             isReported.open()
         }
         proxy.cookies.store(setCookie: "a=1", from: url)

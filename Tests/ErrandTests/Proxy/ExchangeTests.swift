@@ -330,7 +330,7 @@ struct LiveExchangeTests {
         #expect(try await proxy.send(HTTPRequest(.get, server.url("/login"))).text == "sid=1")
         #expect(try await proxy.send(HTTPRequest(.get, server.url("/x"))).text == "sid=1")
         #expect(proxy.cookies.cookies.count == 2)
-        proxy.cookies.clear()
+        proxy.cookies.removeAll()
         #expect(try await proxy.send(HTTPRequest(.get, server.url("/x"))).text == "none")
     }
 

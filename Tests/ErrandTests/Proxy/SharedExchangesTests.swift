@@ -47,7 +47,7 @@ struct SharedExchangesTests {
         let cookies = CookieJar()
         let first = load(.shared(service, cookies), context)
         await transport.waitForRequests(1)
-        cookies.clear()
+        cookies.removeAll()
         let others = (0..<2).map { _ in load(.shared(service, cookies), context) }
         await suspend(while: context.sharedExchanges.memberCount < 3)
         #expect(context.sharedExchanges.count == 2)

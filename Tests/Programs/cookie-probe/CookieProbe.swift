@@ -84,7 +84,7 @@ struct CookieProbe {
             switch command[0] {
             case "store": store(command)
             case "flush": while (try? jar.flush()) == nil {}
-            case "clear": jar.clear()
+            case "clear": jar.removeAll()
             default: break
             }
             let pairs = command[0] == "cookies" ? jar.cookies.map { "\($0.name)=\($0.value)" } : []
@@ -101,7 +101,7 @@ struct CookieProbe {
     }
 
     func clear() -> Never {
-        jar.clear()
+        jar.removeAll()
         printLine("cleared")
         _exit(0)
     }
@@ -112,7 +112,7 @@ struct CookieProbe {
             store(number % count, value: "\(number / count)")
             if number % 500 == 499 { flush() }
         }
-        jar.remove { $0.name.hasPrefix("\(name)-") && $0.name.hasSuffix("0") }
+        jar.removeAll { $0.name.hasPrefix("\(name)-") && $0.name.hasSuffix("0") }
         // Each attempt waits for the lock; with many processes on a busy machine, several attempts may time out.
         var attempts = 1
         while !flush(), attempts < 60 { attempts += 1 }
