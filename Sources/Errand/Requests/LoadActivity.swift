@@ -23,15 +23,15 @@ extension LoadActivity {
     }
 }
 
-/// Delivers the activity of one load to its request, which it does not retain.
+/// Delivers the activity of one load to its request; it retains neither that nor the proxy.
 struct ActivityMonitor: APIMonitor {
     private let deliver: @Sendable (LoadActivity) -> Void
 
     init(of id: RequestID, for request: BaseAPIRequest) {
         let scope = LoadScope()
-        deliver = { [weak request, proxy = request.proxy] activity in
-            proxy.deliver { [weak request] in
-                guard let request, proxy.loads.contains(id) else { return }
+        deliver = { [weak request, weak proxy = request.proxy] activity in
+            proxy?.deliver { [weak request, weak proxy] in
+                guard let request, proxy?.loads.contains(id) == true else { return }
                 scope.run { request.load(id, isNow: activity) }
             }
         }

@@ -31,6 +31,24 @@ struct LifetimeTests {
         #expect(indicator.isBalanced)
     }
 
+    @Test func `A recorded request keeps neither its monitors nor the proxy`() async throws {
+        let monitors = WeakMonitors()
+        weak var released: APIProxy?
+        do {
+            let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
+            let recorder = EventRecorder()
+            let proxy = APIProxy(service: .sample(), transport: transport, monitors: [recorder])
+            (released, monitors.recorder) = (proxy, recorder)
+            let request = GoodsRequest(proxy: proxy)
+            request.ownOptions.reportsActivity = true
+            _ = try await request.value()
+            #expect(transport.requests.count == 1)
+        }
+        await suspend(while: released != nil || monitors.recorder != nil)
+    }
+
+    private final class WeakMonitors { weak var recorder: EventRecorder? }
+
     @Test(.fault(72)) func `With releasePolicy finish the load continues without callbacks`() async {
         let transport = gatedTransport()
         let proxy = APIProxy(fake: transport)
