@@ -39,7 +39,8 @@ final class LoadTurn<Value: Sendable> {
             call.willWaitForLogin()
             place = .unknown
             let newest = try await login.ready(call.id, slot, for: call.service, clock: proxy.clock)
-            call.trace?.didWaitForLogin(of: newest)
+            // The relogin may have failed before the wait began.
+            if login.refusal(of: call.id) == nil { call.trace?.didWaitForLogin(of: newest) }
         }
     }
 

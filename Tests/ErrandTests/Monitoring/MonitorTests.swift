@@ -224,6 +224,32 @@ struct MonitorTests {
         await expect(["began", "started", "made", "responded 401", "waiting login", "failure loginExpired"])
     }
 
+    /// The monitor keeps a load between its wait and the relogin until that has failed.
+    @Test func `A load whose relogin fails while it begins to wait has no renewal either`() async {
+        let (gate, ended) = (Latch(), DispatchSemaphore(value: 0))
+        (account.fails, account.gate) = (true, gate)
+        let slow = EventRecorder { event in
+            switch event.kind {
+            case .waiting where event.path == "/other":
+                gate.open()
+                _ = ended.wait(timeout: .now() + 60)
+            case .ended where event.path == "/goods": ended.signal()
+            default: break
+            }
+        }
+        let (proxy, _) = proxy { [account] in
+            ($0.reloginHandler, $0.monitors) = (account, [slow])
+        } script: { _, _ in
+            .status(401)
+        }
+        let requests = [request(proxy), request(proxy) { $0.path = "/other" }]
+        requests[0].loadData()
+        await suspend(while: account.logins == 0)
+        let second = requests[1].loadData()
+        #expect(await screen.endings(of: requests) == [.failure(.loginExpired), .failure(.loginExpired)])
+        await expect(["began", "started", "waiting login", "failure loginExpired"], of: second)
+    }
+
     @Test func `A load without a network waits for it`() async {
         let network = Reachability(status: .unreachable)
         let (proxy, _) = proxy(reachability: network) {
