@@ -62,7 +62,7 @@ final class CacheUse: Sendable {
 
     /// Whether a load may end before it has a place in the queue.
     func readsFirst(_ method: HTTPMethod) -> Bool {
-        rule.readsFirst && (policy.isRule || method == .get || method == .head)
+        rule.readsFirst && (policy.isRule || policy == .onlyIfCached || method == .get || method == .head)
     }
 
     /// For a request whose stored response may be too old.

@@ -48,10 +48,11 @@ final class CacheStage {
     var prepared: Prepared?
     /// Whether it has made the last response itself.
     private var isGenerated = false
-    private var hasMissed = false
+    private var hasMissed: Bool
 
-    init<Value>(_ use: CacheUse, of call: Call<Value>, in proxy: APIProxy) {
-        (self.use, self.proxy) = (use, proxy)
+    /// `hasMissed` is whether another stage has looked for a response before.
+    init<Value>(_ use: CacheUse, of call: Call<Value>, in proxy: APIProxy, hasMissed: Bool = false) {
+        (self.use, self.proxy, self.hasMissed) = (use, proxy, hasMissed)
         (id, cookies, trace, statuses) = (call.id, call.cookies, call.trace, call.options.acceptedStatuses)
         folder = use.folder
     }
@@ -147,7 +148,7 @@ final class CacheStage {
     }
 
     @inline(never) func didUse(_ response: APIResponse) {
-        trace?.emit(used == nil ? .missedCache(.absent) : .respondedFromCache(response))
+        if used == nil { didMiss(.absent) } else { trace?.emit(.respondedFromCache(response)) }
     }
 
     /// Emitted once, although a load that has queued looks again.

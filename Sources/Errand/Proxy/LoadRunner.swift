@@ -170,7 +170,7 @@ final class LoadRunner<Value: Sendable> {
         guard let use = call.options.cache, error.isOfUnreachableServer, proxy.loads.contains(call.id) else {
             return nil
         }
-        return await CacheReader(CacheStage(use, of: call, in: proxy), for: attempt).fallbackValue()
+        return await CacheReader(CacheStage(use, of: call, in: proxy, hasMissed: true), for: attempt).fallbackValue()
     }
 
     /// Sends a request with the conditions of a stored response, or uses one that was stored while the load was in the queue.

@@ -411,10 +411,14 @@ struct CacheRuleTests {
         #expect(scene.violations == [])
     }
 
-    @Test func `OnlyIfCached sends no other method either`() async throws {
+    @Test(arguments: [HTTPMethod.post, .put])
+    func `OnlyIfCached sends no other method either, and retries nothing`(_ method: HTTPMethod) async throws {
         let scene = try Scene()
-        #expect(await scene.load(.onlyIfCached, method: .post) == "http 504")
+        scene.service.retryPolicy = RetryPolicy()
+        #expect(await scene.load(.onlyIfCached, method: method) == "http 504")
         #expect(scene.sent == 0)
+        let misses = scene.events.events.count { if case .missedCache = $0.kind { true } else { false } }
+        #expect(misses == 1)
     }
 
     @Test func `OnlyIfCached sends nothing where the folder cannot be used`() async throws {
