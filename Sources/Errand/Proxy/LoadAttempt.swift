@@ -59,7 +59,7 @@ final class LoadAttempt<Value: Sendable> {
         context.isOfLookup = isOfLookup
         if !isOfLookup {
             guard let send = proxy.loads.countSend(of: call.id) else { throw APIError(.cancelled) }
-            (context.attempt, context.maySendAgain) = send
+            (context.attempt, context.sentAgain) = send
         }
         let request = try complete(
             await RequestBuilder(call.draft, for: call.service).adaptedRequest(with: common, context)

@@ -21,7 +21,7 @@ final class LoadRecovery<Value: Sendable> {
         guard proxy.loads.contains(call.id), !call.hasSessionEnded else { throw APIError(.cancelled) }
         // Before the app is asked, which may take until the network is back.
         let isOffline = call.retryPolicy.waitsForConnectivity && proxy.reachability.status == .unreachable
-        if let retry = error.requestedRetry, proxy.loads.setSentAgain(call.id) {
+        if let retry = error.requestedRetry, proxy.loads.setSentAgain(call.id, for: retry.cause) {
             slot.release()
             return try await waitToSendAgain(as: retry)
         }
@@ -50,7 +50,7 @@ final class LoadRecovery<Value: Sendable> {
         // In another task: that of the load is cancelled to end an exchange whose response cannot be read.
         let task = Task { [call] in
             do throws(APIError) {
-                let adapted = try await call.service.adapt(error, in: context.wrappedValue) { false }.0
+                let adapted = try await call.service.adapt(error, in: context.wrappedValue) { _ in false }.0
                 final.withLock { $0 = adapted }
             } catch {
                 final.withLock { [error] in $0 = error }
@@ -87,7 +87,7 @@ final class LoadRecovery<Value: Sendable> {
         let context = context.wrappedValue
         let failure = failure.worded(by: call.service.errorMessages)
         let (error, retry) = try await call.service.adapt(failure, in: context) { [proxy, id = call.id] in
-            proxy.loads.setSentAgain(id)
+            proxy.loads.setSentAgain(id, for: $0)
         }
         guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
         guard let retry else { return error }

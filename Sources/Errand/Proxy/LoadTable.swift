@@ -100,23 +100,23 @@ final class LoadTable: Sendable {
     }
     func discardFile(of id: RequestID, isRefused: Bool = false) { _ = setFile(nil, of: id, isRefused: isRefused) }
 
-    /// Returns the number of the send, from 1, and whether an adapter may have the load sent again.
-    func countSend(of id: RequestID) -> (number: Int, maySendAgain: Bool)? {
+    /// Returns the number of the send, from 1, and why adapters have had the load sent again.
+    func countSend(of id: RequestID) -> (number: Int, sentAgain: AdapterRetry.Cause)? {
         update(id) { load in
             load.sends &+= 1
-            return (Int(load.sends), !load.hasBeenSentAgain)
+            return (Int(load.sends), load.sentAgain)
         }
     }
 
     func uncountSend(of id: RequestID) { _ = update(id) { $0.sends = max(0, $0.sends - 1) } }
 
-    /// Returns whether the load is active and this is the first time.
-    func setSentAgain(_ id: RequestID) -> Bool {
-        update(id) { exchange(&$0.hasBeenSentAgain, with: true) } == false
+    /// Returns whether the load is active and this is the first time for the cause.
+    func setSentAgain(_ id: RequestID, for cause: AdapterRetry.Cause) -> Bool {
+        update(id) { $0.sentAgain.insert(cause).inserted } == true
     }
 
     /// For another connection of a stream.
-    func resetSentAgain(_ id: RequestID) { update(id) { $0.hasBeenSentAgain = false } }
+    func resetSentAgain(_ id: RequestID) { update(id) { $0.sentAgain = [] } }
 
     /// Counts one more who wants a load; not if the load waits for a login which needs the new one.
     func join(_ id: RequestID, as role: LoginRole) -> Bool {
@@ -156,7 +156,7 @@ struct ActiveLoad {
     /// Ends the load with it; `nil` for a plain call.
     var login: LoginSession?
     let loginRole: LoginRole
-    fileprivate(set) var hasBeenSentAgain = false
+    fileprivate(set) var sentAgain: AdapterRetry.Cause = []
     /// Counted only where there are adapters.
     fileprivate(set) var sends: Int32 = 0
     let interrupted: @Sendable (Interruption) -> Void

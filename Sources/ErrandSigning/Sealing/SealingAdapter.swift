@@ -105,8 +105,8 @@ extension SealingAdapter {
         let code = sealing.code(in: response)
         if sealing.isExpiry(response, code) {
             try await session.renew(after: keyID, for: context.id, exchange(in: context))
-            guard context.maySendAgain else { throw APIError.refusedAgain }
-            throw AdapterRetry.again()
+            guard context.maySendAgain(for: .key) else { throw APIError.refusedAgain }
+            throw AdapterRetry.again(for: .key)
         }
         session.forgetReplay(of: context.id)
         // Nothing can authenticate the response to HEAD, which only reports what is not sealed anyway.

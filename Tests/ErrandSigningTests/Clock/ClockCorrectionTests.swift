@@ -104,7 +104,7 @@ struct ClockCorrectionTests {
         #expect(scene.transport.requests.count == 2)
     }
 
-    @Test func `After another adapter has had the load sent again, a refusal fails it with its own code`() async {
+    @Test func `A stale timestamp is corrected also after another adapter has had the load sent again`() async {
         let server = Server(ahead: 500)
         let isFirst = Lock(true)
         let scene = SigningScene({ server.response(to: $0) }) {
@@ -118,9 +118,7 @@ struct ClockCorrectionTests {
             $0.sign(with: signing)
         }
         server.use(scene.clock)
-        let error = await load(scene)
-        #expect(error?.type == .server && error?.code == 40103)
-        #expect(await load(scene) == nil, "the clock is right now")
+        #expect(await load(scene) == nil)
         #expect(scene.transport.requests.count == 3)
     }
 

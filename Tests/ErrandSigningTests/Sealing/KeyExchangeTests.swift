@@ -37,6 +37,30 @@ struct KeyExchangeTests {
         #expect(scene.transport.requests.count == 1 + scene.server.refusals + Self.many)
     }
 
+    @Test(arguments: [true, false])
+    func `An expired key and a wrong clock are both mended within one load`(_ isKeyFirst: Bool) async throws {
+        let clock = ManualClock(date: Date(timeIntervalSince1970: 784_111_777 - 3_600))
+        let scene = SealingScene(
+            clock: clock,
+            change: { $0.clearCodes = [40103] },
+            service: {
+                var signing = ParamSigning(secret: "s3cret", algorithm: .md5, into: .parameter("sign"))
+                signing.clockCorrection = .onCodes([40103])
+                $0.sign(with: signing)
+            }
+        )
+        _ = try await scene.send("first")
+        if isKeyFirst { scene.server.expireKeys() }
+        let isFirst = Lock(true)
+        scene.server.setChange { [server = scene.server] response in
+            guard isFirst.withLock({ Swift.exchange(&$0, with: false) }) else { return }
+            if !isKeyFirst { server.expireKeys() }
+            response = .json(#"{"errcode":40103}"#, headers: ["Date": "Sun, 06 Nov 1994 08:49:37 GMT"])
+        }
+        _ = try await scene.send("second")
+        #expect(scene.exchange.calls == 2 && scene.transport.requests.count == 4)
+    }
+
     @Test func `Loads that begin during an exchange wait for it, and are sent once`() async throws {
         let scene = SealingScene()
         let gate = Gate()

@@ -49,7 +49,7 @@ struct LoadTableTests {
         #expect(!table.setWaiting(in: QueueLane(host: "a", priority: .normal), of: id))
         #expect(!table.setFile(try StagedFile(for: .file(URL(filePath: "/tmp/never"))), of: id))
         #expect(table.countSend(of: id) == nil)
-        #expect(!table.setSentAgain(id))
+        #expect(!table.setSentAgain(id, for: .app))
         #expect(!table.join(id, as: .none))
         #expect(table.count == 0 && table.tasks.isEmpty)
     }
@@ -94,7 +94,8 @@ struct LoadTableTests {
     @Test func `The sends of a load are counted, and it is sent again once`() {
         let id = insert(1)[0]
         #expect((0..<3).map { _ in table.countSend(of: id)?.number } == [1, 2, 3])
-        #expect([table.setSentAgain(id), table.setSentAgain(id)] == [true, false])
+        let causes: [AdapterRetry.Cause] = [.app, .app, .clock, .key, .clock]
+        #expect(causes.map { table.setSentAgain(id, for: $0) } == [true, false, true, true, false])
     }
 
     @Test func `A load that signs in joins no load that may wait for it`() {

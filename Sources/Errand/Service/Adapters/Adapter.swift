@@ -42,6 +42,8 @@ extension Adapter: RedactedDescription {
 /// An error that an adapter throws to have the load sent again, whatever its method, at most once for each load, and for each
 /// connection of an event stream.
 ///
+/// That a load is sent again with a corrected clock or a new session key of `ErrandSigning` does not count.
+///
 /// The load waits by the clock of the proxy, without a place in the queue, and can be cancelled meanwhile. The new attempt counts
 /// neither as a retry of the ``RetryPolicy`` nor as the attempt after a relogin. Thrown a second time in one load, this error
 /// fails the load: with `invalidRequest` from an adapter of parameters or requests, with `decoding` from an adapter of responses
@@ -49,7 +51,23 @@ extension Adapter: RedactedDescription {
 public struct AdapterRetry: Error, Sendable {
     /// How long to wait before the load is sent again.
     package let delay: Duration
+    package let cause: Cause
 
     /// Returns the error that has the load sent again after a delay; without delay by default.
-    public static func again(after delay: Duration = .zero) -> AdapterRetry { AdapterRetry(delay: delay) }
+    public static func again(after delay: Duration = .zero) -> AdapterRetry { AdapterRetry(delay: delay, cause: .app) }
+
+    package static func again(for cause: Cause) -> AdapterRetry { AdapterRetry(delay: .zero, cause: cause) }
+
+    /// Why loads are sent again: once for each cause.
+    package struct Cause: OptionSet, Sendable {
+        package let rawValue: UInt8
+
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        package static let app = Cause(rawValue: 1)
+        package static let clock = Cause(rawValue: 2)
+        package static let key = Cause(rawValue: 4)
+        /// What is left of a download.
+        static let part = Cause(rawValue: 8)
+    }
 }

@@ -27,8 +27,8 @@ public struct AdapterContext: Sendable {
     package var isOfLink = false
     /// Whether the request is only compared with stored responses, and never sent; whether the response is a stored one.
     package internal(set) var isOfLookup = false
-    /// Whether ``AdapterRetry`` has the load sent again.
-    package internal(set) var maySendAgain = true
+    /// Why the load has been sent again.
+    var sentAgain: AdapterRetry.Cause = []
 
     /// The request of this attempt, after all request adapters; `nil` in parameter and request adapters.
     public internal(set) var request: HTTPRequest?
@@ -40,6 +40,8 @@ public struct AdapterContext: Sendable {
 package protocol LookupAdapter: Sendable {}
 
 extension AdapterContext {
+    package func maySendAgain(for cause: AdapterRetry.Cause) -> Bool { !sentAgain.contains(cause) }
+
     package func willWait(for reason: APIEvent.Reason, limit: Duration?) {
         trace?.willWait(for: reason, limit: limit)
     }

@@ -135,7 +135,7 @@ extension APIService {
     func adapt(
         _ failure: APIError,
         in context: AdapterContext,
-        mayRetry: () -> Bool
+        mayRetry: (AdapterRetry.Cause) -> Bool
     ) async throws(APIError) -> (APIError, AdapterRetry?) {
         var error = failure
         for adapter in adapters.failure {
@@ -143,7 +143,7 @@ extension APIService {
             do {
                 error = try await apply(adapter, to: error, context)
             } catch let retry as AdapterRetry {
-                if mayRetry() { return (error, retry) }
+                if mayRetry(retry.cause) { return (error, retry) }
             } catch let thrown {
                 let reason = "\(adapter.name) could not adapt the failure"
                 error = self.failure(from: thrown, reason: reason, as: error.type)
@@ -175,7 +175,7 @@ private struct RequestedRetry: Error {
 extension TransportError {
     /// This error, after which the load is sent again once.
     var askingForRetry: TransportError {
-        TransportError(kind, reason, underlying: RequestedRetry(retry: .again()))
+        TransportError(kind, reason, underlying: RequestedRetry(retry: .again(for: .part)))
     }
 }
 
