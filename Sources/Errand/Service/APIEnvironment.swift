@@ -60,8 +60,7 @@ public struct APIEnvironment: Sendable {
 
 extension APIEnvironment {
     /// The environment for which common headers or parameters, an adapter, ``RetryPolicy/decide`` or a member of a relogin handler
-    /// is called, and for the loads that begin there; `nil` anywhere else, also in ``APIService/isLoginExpired``, failure readers,
-    /// error messages and serializers.
+    /// is called; `nil` anywhere else, also in ``APIService/isLoginExpired``, failure readers, error messages and serializers.
     ///
     /// In ``APIService/commonHeaders``, ``APIService/commonParams`` and adapters, this is the environment of the load. In all
     /// members of ``ReloginHandler``, it is the environment of the loads that need the login. Changing the service's environment
