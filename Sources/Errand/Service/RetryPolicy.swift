@@ -52,7 +52,7 @@ public struct RetryPolicy: Sendable {
     /// minute and the one before it.
     public var budget = 0.1
     /// The number of retries in a minute that are allowed whatever the ``budget``; 10 by default.
-    public var minRetriesPerMinute = 10
+    package var minRetriesPerMinute = 10
     /// Whether a load that fails because there is no network waits for a network and is then sent again; false by default.
     ///
     /// The load waits only while ``APIProxy/reachability`` reports that there is no network. Because nothing was sent, this

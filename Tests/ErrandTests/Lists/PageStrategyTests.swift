@@ -42,6 +42,31 @@ struct PageStrategyTests {
         #expect((offsets.position(after: page.at(.offset(before))) != nil) == hasMore)
     }
 
+    @Test(arguments: [true, false]) func `What the page says of more pages precedes its length and its totals`(
+        _ hasMore: Bool
+    ) throws {
+        for page in [PageInfo.sample(20), .sample(3, before: 20, largest: 20), .sample(20, total: hasMore ? 20 : 99)] {
+            var page = page
+            page.hasMore = hasMore
+            let next = PagePosition.number(page.itemsBefore == 0 ? 2 : 3)
+            #expect(PageNumberStrategy().position(after: page) == (hasMore ? next : nil))
+            #expect(PageNumberStrategy().expectation(after: page) == (hasMore ? .more : .end))
+            page.itemsBefore = 0
+            #expect((OffsetStrategy().position(after: page.at(.offset(0))) != nil) == hasMore)
+        }
+        var empty = PageInfo.sample(0)
+        empty.hasMore = true
+        #expect(PageNumberStrategy().position(after: empty) == nil)
+        struct Page: PageResponse, Sendable {
+            var items = [1]
+            var hasMore: Bool?
+            var nextCursor: String? = "c"
+        }
+        let response = APIResponse(HTTPResponse(status: 200), url: URL("http://shop.test"))
+        let info = PageInfo(Page(hasMore: hasMore), at: .start, in: response)
+        #expect(try CursorStrategy().position(after: info) == (hasMore ? .cursor("c", parameter: "cursor") : nil))
+    }
+
     @Test(arguments: [
         (PageInfo.sample(20), PageExpectation.unknown), (.sample(19), .end), (.sample(19, before: 19), .unknown),
         (.sample(20, total: 22), .more), (.sample(20, total: 21), .end), (.sample(20, total: 20), .end),
@@ -140,7 +165,7 @@ extension PageInfo {
     }
 
     fileprivate func at(_ position: PagePosition) -> Self {
-        PageInfo(
+        var page = PageInfo(
             position: position,
             itemCount: itemCount,
             itemsBefore: itemsBefore,
@@ -149,6 +174,8 @@ extension PageInfo {
             totalPages: totalPages,
             response: response
         )
+        page.hasMore = hasMore
+        return page
     }
 }
 

@@ -29,7 +29,7 @@ struct CursorStrategy: PageStrategy {
     }
 
     func position(after page: PageInfo) throws(PageStrategyError) -> PagePosition? {
-        position(of: try next.read(page), parameter: cursorKey)
+        page.hasMore == false ? nil : position(of: try next.read(page), parameter: cursorKey)
     }
 
     func position(before page: PageInfo) throws(PageStrategyError) -> PagePosition? {

@@ -14,6 +14,7 @@ struct ListEndDetector {
     /// With an exact total, a total that is reached is sufficient.
     func isEnd(totalIsExact: Bool) -> Bool {
         guard page.itemCount > 0 else { return true }
+        if let hasMore = page.hasMore { return !hasMore }
         guard missing.map({ $0 > 0 }) != true else { return false }
         // An older total may only prolong the list: it may have grown since.
         if missing == nil, let total = page.lastTotal, let receivedItems, total > receivedItems { return false }
@@ -21,6 +22,7 @@ struct ListEndDetector {
     }
 
     var expectation: PageExpectation {
+        if let hasMore = page.hasMore { return hasMore ? .more : .end }
         if let missing { return missing > 1 ? .more : .end }
         // A second page of the same length means that the server uses another size than the requested one.
         let isFirst = (page.itemsBefore ?? 0) == 0

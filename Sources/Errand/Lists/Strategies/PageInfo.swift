@@ -21,6 +21,8 @@ public struct PageInfo: Sendable {
     public internal(set) var itemsBefore: Int?
     /// The largest number of items that the server sent in one page of this list, this page included.
     public internal(set) var largestPage: Int
+    /// Whether the server has said that there is a next page.
+    var hasMore: Bool?
     /// That of the last page that had one, for a list whose first page alone has it.
     var lastTotal: Int?
     /// Parsed when a strategy reads it.
@@ -74,6 +76,7 @@ extension PageInfo {
             previousCursor: page.previousCursor,
             response: response
         )
+        hasMore = page.hasMore
     }
 
     /// Returns the position of a page whose URL the response contains, for a strategy that reads another source than `Link`.
