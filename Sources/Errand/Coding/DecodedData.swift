@@ -32,7 +32,7 @@ enum BodySource: Sendable {
 /// Of which responses a serializer decodes something, which data adapters change; the later cases comprise more, of successes.
 enum DecodedResponses: Int, Sendable {
     case none
-    /// Those in the format of the decoder for which there is an envelope.
+    /// Those in an envelope.
     case enveloped
     /// Those in the format of the decoder.
     case readable
@@ -81,7 +81,7 @@ extension ResponseReader {
     private func decodes(_ response: APIResponse, of responses: DecodedResponses) -> Bool {
         switch responses {
         case .none: false
-        case .enveloped: canDecode(response)
+        case .enveloped: hasEnvelope(response)
         // The serializer may be chosen whatever the Content-Type is, which servers often have wrong.
         case .readable:
             canDecode(response) || (custom == nil || custom is JSONDecoder) && response.beginsLikeContainer

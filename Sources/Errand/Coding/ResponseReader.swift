@@ -213,6 +213,16 @@ struct ResponseReader: Sendable {
     }
     func canDecode(_ response: APIResponse) -> Bool { custom?.canDecode(response) ?? response.isJSON }
 
+    /// Whether there is an envelope around a text: in any JSON, and in an object of another `Content-Type` that has its code.
+    func hasEnvelope(_ response: APIResponse) -> Bool {
+        guard !response.body.isEmpty, let envelope = service.envelope, !envelope.isWholeBody else { return false }
+        guard !canDecode(response) else { return true }
+        guard custom == nil, envelope.decisiveKey != nil, response.isSuccess, response.beginsLikeObject,
+            let head = try? head(of: response, in: envelope)
+        else { return false }
+        return head.isSuccess != nil
+    }
+
     /// `response` receives the code and message of the envelope.
     ///
     /// An object is read whatever its `Content-Type`, because servers send JSON as `text/html` as well.

@@ -237,14 +237,12 @@ extension ResponseSerializer where Value: Decodable {
 }
 
 extension ResponseSerializer<String> {
-    /// Text: the string under the data key of a JSON response with an envelope, or else the whole body as UTF-8.
+    /// Text: the string under the data key of a response with an envelope, or else the whole body as UTF-8.
     ///
     /// An envelope with a failure fails the load whatever its `Content-Type`; with a ``ResponseDecoder``, only if it can decode it.
     public static var text: Self {
         Self(from: .memory, decoding: .enveloped) { response, reader in
-            guard reader.canDecode(response), !response.body.isEmpty,
-                let envelope = reader.service.envelope, !envelope.isWholeBody
-            else {
+            guard reader.hasEnvelope(response) else {
                 try reader.checkEnvelope(of: &response)
                 return response.text
             }

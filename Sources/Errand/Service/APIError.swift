@@ -220,7 +220,8 @@ extension DecodingError {
         switch self {
         case .keyNotFound(let key, let context): "no \(Self.path(context.codingPath + [key]))"
         case .typeMismatch(let type, let context): "\(Self.path(context.codingPath)) is no \(Self.name(of: type))"
-        case .valueNotFound(let type, let context): "\(Self.path(context.codingPath)) is null, not \(type)"
+        case .valueNotFound(let type, let context):
+            "\(Self.path(context.codingPath)) is null, not \(Self.name(of: type))"
         case .dataCorrupted(let context): "\(Self.path(context.codingPath)) is malformed"
         @unknown default: "malformed"
         }

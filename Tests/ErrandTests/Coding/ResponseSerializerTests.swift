@@ -229,6 +229,27 @@ struct ResponseSerializerTests {
         #expect(await result(NothingRequest.self, expired, contentType: type).error?.type == .loginExpired)
     }
 
+    @Test(arguments: ["text/html; charset=utf-8", "text/plain", ""])
+    func `Text is the data of an envelope whatever its Content-Type`(_ type: String) async throws {
+        let body = #"{"errcode":200,"data":"a.png"}"#
+        #expect(try await result(TextRequest.self, body, contentType: type).get() == "a.png")
+        #expect(try await result(TextRequest.self, "\u{FEFF} \(body)", contentType: type).get() == "a.png")
+        #expect(try await result(DataRequest.self, body, contentType: type).get() == Data(body.utf8))
+        let missing = await result(TextRequest.self, #"{"errcode":200}"#, contentType: type).error
+        #expect(missing?.reason == "the envelope has no data to decode String from")
+        var service = APIService.sample()
+        service.adapters.data = [Adapter { data, _ in data = Data(#""adapted""#.utf8) }]
+        #expect(try await result(TextRequest.self, body, contentType: type, service: service).get() == "adapted")
+        // Every object would be an envelope.
+        service.envelope?.codeKey = nil
+        #expect(try await result(TextRequest.self, body, contentType: type, service: service).get() == body)
+    }
+
+    @Test func `A missing array is named as in JSON`() async throws {
+        let error = await result(GenericRequest<[Int]>.self, #"{"errcode":200,"data":null}"#).error
+        #expect(error?.description.contains("data is null, not array") == true)
+    }
+
     @Test(arguments: [#"{"total":9}"#, #"{"errcode":"#, "{", "body { errcode: 9 }"])
     func `What is no envelope is text and data of another type`(_ body: String) async throws {
         #expect(try await result(TextRequest.self, body, contentType: "text/css").get() == body)
