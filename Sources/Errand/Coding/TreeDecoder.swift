@@ -32,8 +32,7 @@ final class TreeDecoder: Decoder, SingleValueDecodingContainer {
     func singleValueContainer() -> any SingleValueDecodingContainer { self }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-        guard case .object(let members) = value else { throw mismatch([String: Any].self) }
-        let (renamed, ambiguous) = renamed(members)
+        let (renamed, ambiguous) = renamed(try members())
         return KeyedDecodingContainer(KeyedTree(decoder: self, members: renamed, ambiguous: ambiguous))
     }
 
@@ -144,6 +143,28 @@ extension TreeDecoder {
         TreeDecoder(value, in: text, parent: self, key: key)
     }
 
+    private func members() throws -> [String: JSONValue] {
+        if case .object(let members) = value { return members }
+        // PHP encodes an object without members as an array; the response itself is one if it is an envelope.
+        guard case .array([]) = value, parent != nil else { throw mismatch([String: Any].self) }
+        text.report?.didConvert(at: codingPath)
+        return [:]
+    }
+
+    /// Returns `nil` for an empty text in the place of an array, and for an empty array in the place of an object.
+    fileprivate func decodeIfPresent<Value: Decodable>(_ type: Value.Type) throws -> Value? {
+        if case .string("") = value, type is any TreeArray.Type {
+            text.report?.didConvert(at: codingPath)
+            return nil
+        }
+        do {
+            return try decode(type)
+        } catch let error where value == .array([]) && !error.isOfAmbiguousName {
+            text.report?.didConvert(at: codingPath)
+            return nil
+        }
+    }
+
     private func elements() throws -> [JSONValue] {
         guard case .array(let elements) = value else { throw mismatch([Any].self) }
         return elements
@@ -246,6 +267,10 @@ struct KeyedTree<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func decodeNil(forKey key: Key) throws -> Bool { try value(key).isNull }
 
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value { try child(key).decode(type) }
+    func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
+        guard contains(key), try !decodeNil(forKey: key) else { return nil }
+        return try child(key).decodeIfPresent(type)
+    }
     func decode<Scalar: TreeScalar>(_ type: Scalar.Type, forKey key: Key) throws -> Scalar { try scalar(type, key) }
     func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try scalar(type, key) }
     func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try scalar(type, key) }

@@ -34,6 +34,41 @@ struct LenientDecoderTests {
         #expect(try loose(#""text":12345678901234567890.25"#) == Loose(text: "12345678901234567890.25"))
     }
 
+    private struct PHPShop: Decodable, Equatable {
+        struct Owner: Decodable, Equatable { var name: String }
+        struct Style: Decodable, Equatable { var color: String? }
+
+        var goods: EmptyIfMissing<[Int]> = .init(wrappedValue: [])
+        var tags: [String]?
+        var owner: Owner?
+        var style: Style?
+        var prices: [String: Int]?
+    }
+
+    @Test func `What PHP sends in the place of an empty object or a missing array is that`() throws {
+        let decoder = JSONDecoder.lenient
+        let text = Data(#"{"goods":"","tags":"","owner":[],"style":[],"prices":[]}"#.utf8)
+        let report = DecodingReport()
+        let shop = try DecodingReport.$current.withValue(report) { try decoder.decode(PHPShop.self, from: text) }
+        #expect(shop == PHPShop(tags: nil, owner: nil, style: .init(color: nil), prices: [:]))
+        guard case .decodedLeniently(let converted, _)? = report.event else {
+            Issue.record("nothing is reported")
+            return
+        }
+        #expect(Set(converted.keys) == ["goods", "tags", "owner", "style", "prices"])
+        let styles = try decoder.decode([PHPShop.Style].self, from: Data(#"[[],{"color":"red"}]"#.utf8))
+        #expect(styles == [PHPShop.Style(color: nil), PHPShop.Style(color: "red")])
+        #expect(throws: DecodingError.self) { try JSONDecoder().decode(PHPShop.self, from: text) }
+    }
+
+    @Test(arguments: [
+        #"{"goods":"1"}"#, #"{"goods":[],"tags":[[]]}"#, #"{"goods":[],"owner":[1]}"#, #"{"goods":[],"owner":""}"#,
+        "[]",
+    ])
+    func `Other mismatches of arrays and objects fail`(_ text: String) {
+        #expect(throws: DecodingError.self) { try JSONDecoder.lenient.decode(PHPShop.self, from: Data(text.utf8)) }
+    }
+
     @Test(arguments: [#""a\ud83d""#, "1e400", #"{"x\udc00":1}"#])
     func `Damage is a mismatch where it is decoded, and nowhere else`(_ damaged: String) throws {
         struct Item: Decodable, Equatable {
@@ -386,7 +421,7 @@ struct LenientContainerTests {
     }
 
     @Test(arguments: [
-        #"{"part":{}}"#, #"{"part":{"id":null}}"#, #"{"part":{"id":[]}}"#, #"{"part":[]}"#, #"{"parts":{}}"#, "[]",
+        #"{"part":{}}"#, #"{"part":{"id":null}}"#, #"{"part":{"id":[]}}"#, #"{"part":[1]}"#, #"{"parts":{}}"#, "[]",
         "null", "7",
         #"{"parts":[{"id":1},{"id":{}}]}"#, #"{"parts":[{"id":1},null]}"#, #"{"byName":{"x":{"id":false}}}"#,
         #"{"three":[1,2]}"#, #"{"link":""}"#, #"{"data":"%"}"#, #"{"data":{}}"#,
