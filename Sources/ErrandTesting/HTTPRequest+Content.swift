@@ -14,7 +14,7 @@ extension HTTPRequest {
     /// Throws `DecodingError` when there is no body, when it is a file or a stream, and when it is not JSON.
     public var json: JSONValue {
         get throws {
-            let body = try bodyInMemory
+            let body = try bodyData
             do {
                 return try JSONValue(json: body)
             } catch {
@@ -32,7 +32,7 @@ extension HTTPRequest {
     /// - Throws: `DecodingError`, as ``json`` does, and for JSON of another shape.
     public func json<Value: Decodable>(as type: Value.Type, decoder: JSONDecoder? = nil) throws -> Value {
         _ = try json
-        return try (decoder ?? .iso8601).decode(type, from: bodyInMemory)
+        return try (decoder ?? .iso8601).decode(type, from: bodyData)
     }
 
     /// The values of each name in a body of the type `application/x-www-form-urlencoded`, decoded; those of one name in their
@@ -41,7 +41,7 @@ extension HTTPRequest {
     /// Throws `DecodingError` when there is no body, when it is a file or a stream, and when it has another `Content-Type`.
     public var form: [String: [String]] {
         get throws {
-            let body = try bodyInMemory
+            let body = try bodyData
             guard headers.mediaType == "application/x-www-form-urlencoded" else {
                 throw Self.error("the body is not a form; \(typeForReason)")
             }
@@ -52,7 +52,10 @@ extension HTTPRequest {
     /// The values of each name in the query of the URL, decoded; those of one name in their order.
     public var query: [String: [String]] { Self.values(in: url.query(percentEncoded: true) ?? "") }
 
-    private var bodyInMemory: Data {
+    /// The bytes of the body, such as those of a multipart form whose parts are all in memory.
+    ///
+    /// Throws `DecodingError` when there is no body, and when it is a file or a stream, or has one as a part.
+    public var bodyData: Data {
         get throws {
             guard !body.isEmpty else {
                 throw Self.error("the request has no body; parameters of a GET are in its query")

@@ -173,7 +173,10 @@ extension APIService {
             throw APIError(.invalidRequest, reason: "the path is a malformed URL")
         }
         guard url.hasSameOrigin(as: baseURL) else {
-            let reason = "the path is a URL of \(url.originText), and the service's origin is \(baseURL.originText)"
+            let reason = """
+                the path is a URL of \(url.originText), and the service's origin is \(baseURL.originText): \
+                a request to another server names a service with its base URL
+                """
             throw APIError(refusing: url, allowed: [baseURL], reason: reason)
         }
         guard !query.isEmpty else { return url }
