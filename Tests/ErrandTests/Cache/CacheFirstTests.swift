@@ -28,6 +28,14 @@ struct CacheFirstTests {
         #expect(scene.violations == [])
     }
 
+    @Test func `A stored response is not shown to the delegate for an async call`() async throws {
+        let (scene, screen) = (try Scene { Scene.version($1) }, CacheScreen())
+        #expect(await scene.load(.first) == "v1 network")
+        let request = scene.request(.first, delegate: screen)
+        #expect(try await request.value() == "v2")
+        #expect(screen.shown.isEmpty && request.cachedResponse == "v1")
+    }
+
     /// Code of the app that runs between the lookup and the delegate.
     enum Hook: CaseIterable {
         case validator, reform, observer

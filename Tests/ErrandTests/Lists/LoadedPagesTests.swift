@@ -60,6 +60,37 @@ struct LoadedPagesTests {
         #expect(pages.items == [1, 2, 3, 4, 5, 6, 17, 18, 19])
     }
 
+    @Test func `An item that is inserted again comes back with its dropped page`() {
+        let window = rules(numbers, itemID: mod10, maxPages: 2)
+        var pages = LoadedPages<Int>()
+        for items in [[1, 2, 3], [4, 5, 6]] { append(items, to: &pages, mod10) }
+        pages.apply(ListEdit(change: .remove, row: 1, isOnServer: false), rules: window)
+        pages.apply(ListEdit(change: .insert(2), row: 1, isOnServer: false), rules: window)
+        append([7, 8, 9], to: &pages, mod10)
+        #expect(pages.dropFirstPages(window) == 0..<3)
+        let first = Page(items: [1, 2, 3])
+        _ = pages.prepend(first.items, info: info(first, at: .number(1)), rules: window)
+        #expect(pages.items.prefix(3) == [1, 2, 3])
+    }
+
+    @Test func `An empty last page may be named again after the page before it was dropped`() {
+        let cursors = CursorStrategy(previous: .previousCursor)
+        let window = rules(cursors, maxPages: 2)
+        var pages = LoadedPages<Int>()
+        func append(_ items: [Int], next: String?) {
+            let page = Page(items: items, nextCursor: next)
+            pages.append(page.items, info: info(page, at: pages.next ?? cursors.start), rules: window)
+        }
+        for (items, next) in [([1, 2], "b"), ([3, 4], "c"), ([5, 6], "d"), ([], nil)] { append(items, next: next) }
+        #expect(pages.next == nil)
+        _ = pages.dropFirstPages(window)
+        let first = Page(items: [1, 2], nextCursor: "b")
+        _ = pages.prepend(first.items, info: info(first, at: pages.previous ?? .start), rules: window)
+        _ = pages.dropLastPages(window)
+        append([5, 6], next: "d")
+        #expect(pages.blockedReason == nil && pages.next == .cursor("d", parameter: "cursor"))
+    }
+
     @Test func `A page without rows removes no rows of a window`() {
         var pages = LoadedPages<Int>()
         for items in [[1, 2, 3], [11, 12, 13]] { append(items, to: &pages, mod10) }

@@ -129,6 +129,18 @@ struct QueueCapacityTests {
         #expect(others == [1, 0], "a host that multiplexes needs a connection as well")
     }
 
+    @Test func `A host that multiplexes no more is remembered as one that does not`() {
+        var capacity = TransportCapacity()
+        (capacity.connectionsPerHost, capacity.connections, capacity.streamsPerConnection) = (2, 9, 10)
+        var queue = RequestQueueState(limits: QueueLimits(), capacity: capacity)
+        let lane = QueueLane(host: "a", priority: .normal)
+        let first = queue.admit(lane, times: 1)
+        for isMultiplexed in [true, false] { _ = queue.record(isMultiplexed: isMultiplexed, of: "a") }
+        queue.leave(first[0])
+        let admitted = queue.admit(lane, times: 5)
+        #expect(admitted.count == 2)
+    }
+
     #if os(Linux)
     @Test(.enabled(if: TestAuthority.isAvailable && TLSServer.isAvailable, "openssl is not installed"))
     func `Over HTTP 2 one connection performs all requests`() async throws {

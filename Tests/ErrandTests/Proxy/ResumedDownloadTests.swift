@@ -104,6 +104,12 @@ struct ResumedDownloadTests {
         }
     }
 
+    @Test func `A 416 to a request of everything is its failure`() async throws {
+        for _ in 1...2 { files.reply(.status(416)) }
+        #expect(await outcome(try request()) == .http)
+        #expect(files.ranges == [nil])
+    }
+
     /// Begins a load, of which 100,000 bytes arrive, and no more.
     @discardableResult private func begin(_ request: DownloadRequest, for screen: Screen) async -> RequestID {
         files.cutNext(after: 100_000, .hang)

@@ -34,6 +34,15 @@ struct SignInTests {
         return request
     }
 
+    @Test func `A refused sign-in whose status is accepted begins no session`() async {
+        let proxy = APIProxy(fake: ScriptedTransport { _ in .json(goodsJSON([]), status: 401) })
+        let login = request("/login", proxy)
+        login.ownOptions.acceptedStatuses = [401]
+        login.loadData()
+        #expect(await screen.ending() == .success)
+        #expect(proxy.defaultService?.login.sessions.begun == 0)
+    }
+
     @Test func `After a relogin that failed, a load that was sent before needs no other login`() async {
         let gate = Latch()
         let proxy = proxy("mine", gate)
