@@ -26,6 +26,17 @@ struct CookieFileTests {
         #expect(CookieJar(file: folder.file).cookies.map(\.name) == ["k"])
     }
 
+    @Test("A cookie that a full jar has evicted does not come back from the file")
+    func keepsEvictionsInFile() throws {
+        let jar = CookieJar(file: folder.file, capacity: 2)
+        for names in [["a", "b"], ["c"]] {
+            for name in names { jar.store(setCookie: "\(name)=1; Max-Age=86400", from: url) }
+            try jar.flush()
+        }
+        #expect(Set(jar.cookies.map(\.name)) == ["b", "c"])
+        #expect(Set(CookieJar(file: folder.file, capacity: 3).cookies.map(\.name)) == ["b", "c"])
+    }
+
     @Test("A jar that is opened again has the same cookies")
     func survives() throws {
         let noon = Date(timeIntervalSince1970: 1_800_000_000)

@@ -48,6 +48,24 @@ struct ActivityTests {
         #expect(screen.endings == 1)
     }
 
+    @Test func `The activity of an older load is not that of a newer one, which reports none`() async {
+        let gate = Latch()
+        let transport = ScriptedTransport { _ in
+            try await gate.wait()
+            return .json(goodsJSON([]))
+        }
+        let request = request(APIProxy(service: .sample(), transport: transport))
+        request.customRestartPolicy = .concurrent
+        request.loadData()
+        await suspend(while: request.activity != .sending)
+        request.ownOptions.reportsActivity = false
+        request.loadData()
+        #expect(request.activity == nil)
+        gate.open()
+        await request.waitUntilIdle()
+        #expect(request.activity == nil)
+    }
+
     @Test func `A queued load is queued, then sent`() async {
         let gate = Latch()
         let transport = ScriptedTransport { _ in

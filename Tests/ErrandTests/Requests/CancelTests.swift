@@ -232,6 +232,8 @@ struct HookCancelTests {
         request.loadData()
         #expect(called.contains(hook))
         #expect(!called.contains { $0.isAfter(hook) && [.shouldLoad, .acceptsParams].contains($0) })
+        let begins = [.params, .reformParams].contains(hook)
+        #expect(!begins || !called.contains { $0.isAfter(.reformParams) }, "a load that has not begun is not prepared")
         #expect(await screen.ending() == .cancelled)
         let next = GoodsRequest(delegate: screen, proxy: proxy)
         next.path = "/next"

@@ -322,6 +322,26 @@ struct LoadAgainTests {
         for text in texts { #expect(text.contains("picture") && text.contains("category")) }
     }
 
+    @Test func `The parts of the newest load are sent again after a load that was cancelled before its parts`() async {
+        let request = request()
+        request.customSerializer = .multipart
+        screen.parts = { $0.append(Data("picture".utf8), name: "file") }
+        request.loadData()
+        #expect(await screen.ending() == .success)
+        screen.parts = { _ in Issue.record("asked") }
+        request.reform = { [unowned request] params in
+            request.cancelAllRequests()
+            return params
+        }
+        request.loadAgain()
+        #expect(await screen.ending() == .cancelled)
+        request.reform = { $0 }
+        request.loadAgain()
+        #expect(await screen.ending() == .success)
+        #expect(texts.count == 2)
+        for text in texts { #expect(text.contains("picture") && text.contains("category")) }
+    }
+
     @Test func `A load that a param source begins inside another is the newest one`() async {
         let request = request()
         var isNested = false

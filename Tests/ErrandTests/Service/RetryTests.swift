@@ -186,6 +186,22 @@ struct RetryTests {
         #expect(transport.requests.map { $0.headers["Idempotency-Key"] } == ["key 1", "key 1"])
     }
 
+    @Test(arguments: [(408, true), (425, true), (429, true), (410, false), (422, false)])
+    func `A retry button sends the key again after a status that says too slow, too early or too many`(
+        _ status: Int,
+        _ isSame: Bool
+    ) async {
+        let responses = Responses([.status(status), .json(goodsJSON([]))])
+        let transport = ScriptedTransport { _ in responses.next() }
+        let request = request(proxy(transport) { $0.maxRetries = 0 }, .post)
+        request.ownOptions.idempotencyKey = { UUID().uuidString }
+        request.loadData()
+        #expect(await screen.ending() == .failure(.http))
+        request.loadAgain()
+        #expect(await screen.ending() == .success)
+        #expect((Set(transport.requests.map { $0.headers["Idempotency-Key"] }).count == 1) == isSame)
+    }
+
     @Test func `A retry button sends the key of a cancelled load again`() async {
         let latch = Latch()
         let transport = ScriptedTransport { _ in
