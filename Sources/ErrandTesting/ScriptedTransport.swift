@@ -120,6 +120,7 @@ public final class ScriptedTransport: HTTPTransport {
     private func record(_ request: HTTPRequest) {
         var sent = request
         sent.observer = nil
+        if case .stream = sent.destination { sent.destination = .memory }
         state.withLock { $0.sent.append(sent) }
     }
 
