@@ -217,7 +217,8 @@ struct ResponseReader: Sendable {
     func hasEnvelope(_ response: APIResponse) -> Bool {
         guard !response.body.isEmpty, let envelope = service.envelope, !envelope.isWholeBody else { return false }
         guard !canDecode(response) else { return true }
-        guard custom == nil, envelope.decisiveKey != nil, response.isSuccess, response.beginsLikeObject,
+        guard custom == nil, envelope.decisiveKey != nil, envelope.dataKey != nil, response.isSuccess,
+            response.beginsLikeObject,
             let head = try? head(of: response, in: envelope)
         else { return false }
         return head.isSuccess != nil

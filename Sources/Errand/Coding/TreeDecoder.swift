@@ -21,6 +21,8 @@ final class TreeDecoder: Decoder, SingleValueDecodingContainer {
     /// Whether nothing is converted, because the app compares it with a code.
     private var isExact = false
     private var type: (any Any.Type)?
+    /// Whether an empty array is an object without members, and whether one was read as that.
+    private var (readsEmptyAsObject, hasReadEmptyAsObject) = (false, false)
 
     init(_ value: JSONValue, in text: Text, parent: TreeDecoder? = nil, key: (any CodingKey)? = nil) {
         (self.value, self.text, self.parent, self.key) = (value, text, parent, key)
@@ -54,7 +56,28 @@ final class TreeDecoder: Decoder, SingleValueDecodingContainer {
         let former = (isExact, self.type)
         defer { (isExact, self.type) = former }
         (isExact, self.type) = (type == ServerCode.self, type)
-        return try Value(from: self)
+        do {
+            return try Value(from: self)
+        } catch {
+            // A type that reads arrays as well has had the array.
+            guard value == .array([]), parent != nil, !readsEmptyAsObject else { throw error }
+            return try decodeEmptyObject(type, or: error)
+        }
+    }
+
+    /// PHP encodes an object without members as an array; the response itself is one if it is an envelope.
+    private func decodeEmptyObject<Value: Decodable>(_ type: Value.Type, or failure: any Error) throws -> Value {
+        readsEmptyAsObject = true
+        defer { readsEmptyAsObject = false }
+        do {
+            let object = try Value(from: self)
+            text.report?.didConvert(at: codingPath)
+            return object
+        } catch {
+            guard hasReadEmptyAsObject, type is any OptionalValue.Type else { throw failure }
+            text.report?.didConvert(at: codingPath)
+            return try TreeDecoder(.null, in: text, parent: parent, key: key).decode(type)
+        }
     }
 
     /// Returns `nil` for a type that decodes itself.
@@ -145,13 +168,12 @@ extension TreeDecoder {
 
     private func members() throws -> [String: JSONValue] {
         if case .object(let members) = value { return members }
-        // PHP encodes an object without members as an array; the response itself is one if it is an envelope.
-        guard case .array([]) = value, parent != nil else { throw mismatch([String: Any].self) }
-        text.report?.didConvert(at: codingPath)
+        guard readsEmptyAsObject else { throw mismatch([String: Any].self) }
+        hasReadEmptyAsObject = true
         return [:]
     }
 
-    /// Returns `nil` for an empty text in the place of an array, and for an empty array in the place of an object.
+    /// Returns `nil` for an empty text in the place of an array, and for an empty array in the place of an object with members.
     fileprivate func decodeIfPresent<Value: Decodable>(_ type: Value.Type) throws -> Value? {
         if case .string("") = value, type is any TreeArray.Type {
             text.report?.didConvert(at: codingPath)
@@ -159,7 +181,7 @@ extension TreeDecoder {
         }
         do {
             return try decode(type)
-        } catch let error where value == .array([]) && !error.isOfAmbiguousName {
+        } catch let error where hasReadEmptyAsObject && !error.isOfAmbiguousName {
             text.report?.didConvert(at: codingPath)
             return nil
         }

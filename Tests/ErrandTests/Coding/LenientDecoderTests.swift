@@ -55,10 +55,30 @@ struct LenientDecoderTests {
             Issue.record("nothing is reported")
             return
         }
-        #expect(Set(converted.keys) == ["goods", "tags", "owner", "style", "prices"])
+        #expect(converted == ["goods": 1, "tags": 1, "owner": 1, "style": 1, "prices": 1])
         let styles = try decoder.decode([PHPShop.Style].self, from: Data(#"[[],{"color":"red"}]"#.utf8))
         #expect(styles == [PHPShop.Style(color: nil), PHPShop.Style(color: "red")])
         #expect(throws: DecodingError.self) { try JSONDecoder().decode(PHPShop.self, from: text) }
+        let owners = try decoder.decode([String: PHPShop.Owner?].self, from: Data(#"{"a":[],"b":{"name":"c"}}"#.utf8))
+        #expect(owners == ["a": nil, "b": PHPShop.Owner(name: "c")])
+    }
+
+    @Test func `A type that reads arrays as well reads an empty one, and other optional types fail`() throws {
+        enum Either: Decodable, Equatable {
+            case object, list([Int])
+
+            init(from decoder: any Decoder) throws {
+                let isObject = (try? decoder.container(keyedBy: EnvelopeKey.self)) != nil
+                self = isObject ? .object : .list(try [Int](from: decoder))
+            }
+        }
+        struct Model: Decodable, Equatable {
+            var either: Either?
+            var date: Date?
+        }
+        let decoder = JSONDecoder.lenient
+        #expect(try decoder.decode(Model.self, from: Data(#"{"either":[]}"#.utf8)) == Model(either: .list([])))
+        #expect(throws: DecodingError.self) { try decoder.decode(Model.self, from: Data(#"{"date":[]}"#.utf8)) }
     }
 
     @Test(arguments: [

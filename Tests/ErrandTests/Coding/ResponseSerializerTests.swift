@@ -240,6 +240,11 @@ struct ResponseSerializerTests {
         var service = APIService.sample()
         service.adapters.data = [Adapter { data, _ in data = Data(#""adapted""#.utf8) }]
         #expect(try await result(TextRequest.self, body, contentType: type, service: service).get() == "adapted")
+        let php = APIService.sample { $0.decoder = .lenient }
+        #expect(try await result(GenericRequest<Goods?>.self, #"{"errcode":200,"data":[]}"#, service: php).get() == nil)
+        service.envelope?.dataKey = nil
+        #expect(try await result(TextRequest.self, body, contentType: type, service: service).get() == body)
+        service.envelope?.dataKey = "data"
         // Every object would be an envelope.
         service.envelope?.codeKey = nil
         #expect(try await result(TextRequest.self, body, contentType: type, service: service).get() == body)
