@@ -42,7 +42,8 @@ extension Adapter: RedactedDescription {
 /// An error that an adapter throws to have the load sent again, whatever its method, at most once for each load, and for each
 /// connection of an event stream.
 ///
-/// That a load is sent again with a corrected clock or a new session key of `ErrandSigning` does not count.
+/// That a load is sent again with a corrected clock or a new session key of `ErrandSigning`, or for the whole of a download that
+/// cannot be continued, does not count.
 ///
 /// The load waits by the clock of the proxy, without a place in the queue, and can be cancelled meanwhile. The new attempt counts
 /// neither as a retry of the ``RetryPolicy`` nor as the attempt after a relogin. Thrown a second time in one load, this error
