@@ -5,9 +5,9 @@ extension ResponseDecoder where Self == JSONDecoder {
     ///
     /// If a value does not have the type of its property, the decoder reads a number from a string, a string from a number, and a
     /// Boolean from 1, 0, `"1"`, `"0"`, `"true"` and `"false"`. Inside the response, an empty array is also an object without
-    /// members, or `nil` for an optional one that needs members, and a property that is an empty string is `nil` for an optional array and
-    /// empty for ``EmptyIfMissing``, as PHP servers send them; any other mismatch fails as usual. The codes of an ``Envelope`` and a
-    /// ``JSONValue`` are not converted. ``APIEvent/Kind/decodedLeniently(converted:skipped:)`` reports the conversions.
+    /// members, or `nil` for an optional one that needs members, and a property that is an empty string is `nil` for an optional
+    /// array and empty for ``EmptyIfMissing``, as PHP servers send them; any other mismatch fails as usual. The codes of an
+    /// ``Envelope`` and a ``JSONValue`` are not converted. ``APIEvent/Kind/decodedLeniently(converted:skipped:)`` reports the conversions.
     ///
     /// ```swift
     /// service.decoder = .lenient

@@ -173,18 +173,13 @@ extension TreeDecoder {
         return [:]
     }
 
-    /// Returns `nil` for an empty text in the place of an array, and for an empty array in the place of an object with members.
+    /// Returns `nil` for an empty text in the place of an array as well.
     fileprivate func decodeIfPresent<Value: Decodable>(_ type: Value.Type) throws -> Value? {
         if case .string("") = value, type is any TreeArray.Type {
             text.report?.didConvert(at: codingPath)
             return nil
         }
-        do {
-            return try decode(type)
-        } catch let error where hasReadEmptyAsObject && !error.isOfAmbiguousName {
-            text.report?.didConvert(at: codingPath)
-            return nil
-        }
+        return try decode(Value?.self)
     }
 
     private func elements() throws -> [JSONValue] {
