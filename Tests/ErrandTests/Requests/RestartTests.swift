@@ -309,13 +309,19 @@ struct LoadAgainTests {
         #expect(BaseAPIRequest(proxy: APIProxy(fake: transport)).loadAgain() == nil)
     }
 
-    @Test func `The parts of the newest load are sent again`() async {
+    /// A request that has sent a part, and whose param source is not to be asked for it again.
+    private func pictureRequest() async -> GoodsRequest {
         let request = request()
         request.customSerializer = .multipart
         screen.parts = { $0.append(Data("picture".utf8), name: "file") }
         request.loadData()
         #expect(await screen.ending() == .success)
         screen.parts = { _ in Issue.record("asked") }
+        return request
+    }
+
+    @Test func `The parts of the newest load are sent again`() async {
+        let request = await pictureRequest()
         request.loadAgain()
         #expect(await screen.ending() == .success)
         #expect(texts.count == 2)
@@ -323,12 +329,7 @@ struct LoadAgainTests {
     }
 
     @Test func `The parts of the newest load are sent again after a load that was cancelled before its parts`() async {
-        let request = request()
-        request.customSerializer = .multipart
-        screen.parts = { $0.append(Data("picture".utf8), name: "file") }
-        request.loadData()
-        #expect(await screen.ending() == .success)
-        screen.parts = { _ in Issue.record("asked") }
+        let request = await pictureRequest()
         request.reform = { [unowned request] params in
             request.cancelAllRequests()
             return params
