@@ -57,7 +57,7 @@ final class HTTP2Server: Sendable {
     init(_ authority: TestAuthority, _ plan: @escaping Plan) throws {
         tls = try TLSServer(identity: authority.identity("server"), protocol: "h2")
         self.plan = plan
-        (listener, port) = try Self.listen()
+        (listener, port) = try Loopback.listen()
         Thread { [listener, weak self] in
             while case let socket = accept(listener, nil, nil), socket >= 0 {
                 guard let self else { break }
@@ -76,23 +76,6 @@ final class HTTP2Server: Sendable {
     var totalConnections: Int { state.withLock(\.connections) }
 
     func url(_ path: String) -> URL { URL("https://127.0.0.1:\(port)\(path)") }
-
-    /// Returns a socket that listens on loopback, and its port.
-    static func listen() throws -> (Int32, UInt16) {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isListening = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, length) == 0 && Foundation.listen(listener, 128) == 0
-                    && getsockname(listener, $0, &length) == 0
-            }
-        }
-        guard isListening else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-        return (listener, UInt16(bigEndian: address.sin_port))
-    }
 
     private func serve(_ socket: Int32) {
         let number = state.withLock { state in

@@ -24,6 +24,25 @@ enum Loopback {
         return getaddrinfo("shop.localhost", nil, nil, &addresses) == 0
         #endif
     }()
+
+    #if os(Linux)
+    /// Returns a socket that listens on loopback, and its port.
+    static func listen() throws -> (Int32, UInt16) {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isListening = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(listener, $0, length) == 0 && Foundation.listen(listener, 128) == 0
+                    && getsockname(listener, $0, &length) == 0
+            }
+        }
+        guard isListening else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        return (listener, UInt16(bigEndian: address.sin_port))
+    }
+    #endif
 }
 
 #if os(Linux)
@@ -49,18 +68,7 @@ final class DelayingForwarder: Sendable {
     /// - Throws: `POSIXError` when there is no free port.
     init(to target: UInt16, holding: Int) throws {
         (self.target, self.holding) = (target, holding)
-        let listener = Self.socket()
-        self.listener = listener
-        var address = Self.address(0)
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isListening = withUnsafeMutablePointer(to: &address) { address in
-            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                bind(listener, address, size) == 0 && listen(listener, 128) == 0
-                    && getsockname(listener, address, &size) == 0
-            }
-        }
-        port = UInt16(bigEndian: address.sin_port)
-        guard isListening else { throw POSIXError(.EADDRNOTAVAIL) }
+        (listener, port) = try Loopback.listen()
         Thread { [weak self, listener] in
             while true {
                 let connection = accept(listener, nil, nil)

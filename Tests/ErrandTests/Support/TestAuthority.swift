@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A certificate authority for tests and the certificates that it has signed, in files that are removed with it or at the end of
@@ -97,3 +98,50 @@ extension TestAuthority {
         return (program, try output.line(behind: "ACCEPT "))
     }
 }
+
+#if os(Linux)
+extension TestAuthority {
+    /// Starts nginx on a free port, with its files in `folder` and the certificate called `server`.
+    ///
+    /// `options` are those of the directive `listen`; `settings` is what the block `server` contains besides.
+    func serveWithNginx(
+        in folder: URL,
+        listen options: String,
+        _ settings: String
+    ) async throws -> (TestProgram, port: UInt16) {
+        let (listener, port) = try Loopback.listen()
+        let identity = identity("server").path
+        // One process alone crashes with a socket that it has not opened. As root, its worker would be another user.
+        let configuration = """
+            \(geteuid() == 0 ? "user root;" : "") daemon off; worker_processes 1; pid nginx.pid; error_log stderr;
+            events { worker_connections 1024; }
+            http {
+                access_log off; client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
+                uwsgi_temp_path uwsgi; scgi_temp_path scgi;
+                server {
+                    listen 127.0.0.1:\(port) \(options); ssl_certificate \(identity); ssl_certificate_key \(identity);
+                    \(settings)
+                }
+            }
+            """
+        let file = folder.appending(path: "nginx.conf")
+        try configuration.write(to: file, atomically: true, encoding: .utf8)
+        // A free port that nginx opened itself could be another program's by then, so it inherits the socket.
+        let program = try TestProgram(
+            ["nginx", "-p", folder.path, "-c", file.path, "-e", "stderr"],
+            in: folder,
+            environment: ["NGINX": "0;"],
+            input: FileHandle(fileDescriptor: listener, closeOnDealloc: true)
+        )
+        let pid = folder.appending(path: "nginx.pid").path
+        await suspend(while: program.isRunning && !FileManager.default.fileExists(atPath: pid))
+        guard program.isRunning else { throw NginxHasEnded(output: try program.waitForEnding().standardError) }
+        return (program, port)
+    }
+}
+
+/// The error of nginx that does not start.
+struct NginxHasEnded: Error {
+    let output: String
+}
+#endif

@@ -44,6 +44,7 @@ final class TestProgram: Sendable {
         _ command: [String],
         in directory: URL? = nil,
         environment: [String: String] = [:],
+        input: FileHandle? = nil,
         output: Pipe? = nil,
         deadline: Duration = .seconds(300)
     ) throws {
@@ -54,7 +55,7 @@ final class TestProgram: Sendable {
         process.arguments = Array(command.dropFirst())
         process.currentDirectoryURL = directory
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        process.standardInput = Pipe()
+        process.standardInput = input ?? Pipe()
         // Files, because they need not be read meanwhile, and a process that keeps them open does not delay the end.
         process.standardOutput = try output ?? folder.newFile("output")
         process.standardError = try folder.newFile("standardError")

@@ -24,47 +24,22 @@ struct CurlHTTP2Tests {
 
     init() async throws {
         authority = try TestAuthority()
-        let port = try Self.freePort()
-        let file = authority.directory.appendingPathComponent("nginx.conf")
-        try Self.configuration(port).write(to: file, atomically: true, encoding: .utf8)
-        let directory = authority.directory.path
-        program = try TestProgram(["nginx", "-p", directory, "-c", file.path, "-e", "stderr"], in: authority.directory)
+        let port: UInt16
+        (program, port) = try await authority.serveWithNginx(
+            in: authority.directory,
+            listen: "ssl http2",
+            """
+            access_log access.log; keepalive_requests 50;
+            add_header Set-Cookie a=1; add_header Set-Cookie b=2; add_trailer X-Trailer 1;
+            location / { return 200 "$server_protocol $connection $request_method $http_x_empty|$http_x_a $request_uri"; }
+            location /refused { gzip on; gzip_types *; gzip_min_length 1; default_type text/plain; return 403 "refused"; }
+            location /slow { limit_rate 50k; alias ./; try_files /ca.pem =404; }
+            """
+        )
         url = try #require(URL(string: "https://localhost:\(port)/"))
         var configuration = TransportConfiguration()
         configuration.tls.additionalAuthorities = .file(authority.certificate)
         transport = try CurlTransport(configuration)
-        try await waitForServer()
-    }
-
-    /// A port that has just been free.
-    private static func freePort() throws -> UInt16 {
-        let server = try FixtureServer.start { _ in .hang }
-        defer { server.stop() }
-        return server.port
-    }
-
-    private func waitForServer() async throws {
-        let pid = authority.directory.appendingPathComponent("nginx.pid")
-        await suspend(while: program.isRunning && !FileManager.default.fileExists(atPath: pid.path))
-        try #require(program.isRunning, "nginx has ended")
-    }
-
-    private static func configuration(_ port: UInt16) -> String {
-        """
-        daemon off; master_process off; pid nginx.pid; error_log stderr;
-        events { worker_connections 1024; }
-        http {
-            access_log access.log; keepalive_requests 50; client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
-            uwsgi_temp_path uwsgi; scgi_temp_path scgi;
-            server {
-                listen 127.0.0.1:\(port) ssl http2; ssl_certificate server.pem; ssl_certificate_key server.pem;
-                add_header Set-Cookie a=1; add_header Set-Cookie b=2; add_trailer X-Trailer 1;
-                location / { return 200 "$server_protocol $connection $request_method $http_x_empty|$http_x_a $request_uri"; }
-                location /refused { gzip on; gzip_types *; gzip_min_length 1; default_type text/plain; return 403 "refused"; }
-                location /slow { limit_rate 50k; alias ./; try_files /ca.pem =404; }
-            }
-        }
-        """
     }
 
     private func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {

@@ -116,7 +116,7 @@ private final class SilentSOCKSServer: Sendable {
     private let state = Lock((hasRequest: false, isClosed: false))
 
     init() throws {
-        (listener, port) = try HTTP2Server.listen()
+        (listener, port) = try Loopback.listen()
         Thread { [self] in
             let connection = accept(listener, nil, nil)
             defer { close(connection) }
@@ -246,7 +246,7 @@ private final class TunnelProxy: Sendable {
     private let tunnels = Lock(0)
 
     init(to target: UInt16) throws {
-        (listener, port) = try HTTP2Server.listen()
+        (listener, port) = try Loopback.listen()
         Thread { [listener, weak self] in
             while case let client = accept(listener, nil, nil), client >= 0 {
                 self?.tunnels.withLock { $0 += 1 }

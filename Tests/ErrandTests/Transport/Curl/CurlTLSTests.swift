@@ -37,30 +37,8 @@ struct CurlHandshakeTests {
     }
 
     private func startNginx(_ version: Version) async throws -> (TestProgram, UInt16) {
-        let free = try FixtureServer.start { _ in .hang }
-        let port = free.port
-        free.stop()
-        let identity = authority.identity("server").path
-        let configuration = """
-            daemon off; master_process off; pid nginx.pid; error_log stderr;
-            events { worker_connections 1024; }
-            http {
-                access_log off; client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
-                uwsgi_temp_path uwsgi; scgi_temp_path scgi;
-                server {
-                    listen 127.0.0.1:\(port) ssl \(version.rawValue);
-                    ssl_certificate \(identity); ssl_certificate_key \(identity);
-                    location / { proxy_pass http://127.0.0.1:\(backend.port); }
-                }
-            }
-            """
-        let file = folder.url.appending(path: "nginx.conf")
-        try configuration.write(to: file, atomically: true, encoding: .utf8)
-        let command = ["nginx", "-p", folder.url.path, "-c", file.path, "-e", "stderr"]
-        let program = try TestProgram(command, in: folder.url)
-        let pid = folder.url.appending(path: "nginx.pid").path
-        try await until { FileManager.default.fileExists(atPath: pid) }
-        return (program, port)
+        let settings = "location / { proxy_pass http://127.0.0.1:\(backend.port); }"
+        return try await authority.serveWithNginx(in: folder.url, listen: "ssl \(version.rawValue)", settings)
     }
 
     private func transport() throws -> CurlTransport {

@@ -259,7 +259,7 @@ private final class FloodingProxy: Sendable {
     private let port: UInt16
 
     init(_ beginning: String, _ rest: String) throws {
-        (listener, port) = try HTTP2Server.listen()
+        (listener, port) = try Loopback.listen()
         Thread { [listener] in
             while case let socket = accept(listener, nil, nil), socket >= 0 {
                 Thread {
