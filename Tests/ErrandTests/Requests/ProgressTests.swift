@@ -71,6 +71,20 @@ struct ProgressTests {
         server.stop()
     }
 
+    @Test(arguments: TransportKind.allCases)
+    func `The body of a redirect is no progress`(_ kind: TransportKind) async throws {
+        let server = try FixtureServer.start { request in
+            request.path == "/target"
+                ? .text("the target")
+                : .text("the body of the redirect", status: 302, headers: ["Location": "/target"])
+        }
+        let request = DataRequest(delegate: screen, proxy: try proxy(kind, server))
+        (request.method, request.ownOptions.reportsProgress) = (.get, true)
+        #expect(try await request.value() == Data("the target".utf8))
+        check(screen.progress, .download, total: 10...10)
+        server.stop()
+    }
+
     @Test func `The progress of an older load does not replace that of the newest`() async throws {
         let gate = Gate()
         let server = try FixtureServer.start { request in

@@ -55,6 +55,18 @@ struct LoginSessionTests {
         #expect(account.logins == 1, "the relogin in between applies to a late load")
     }
 
+    @Test func `A load that may start no relogin waits for the one that another load needs`() async {
+        let login = SentLogin(generation: 0, isProven: true)
+        #expect(session.join(login, mayNeedLogin: false) == nil)
+        account.gate = Latch()
+        let load = renew(after: 0)
+        await suspend(while: session.waiterCount < 1)
+        #expect(session.join(login, mayNeedLogin: false) == false)
+        #expect(session.join(login, mayNeedLogin: true) == true)
+        account.gate?.open()
+        #expect(await load.value == nil)
+    }
+
     @Test func `A load that begins during a relogin is ready with its generation`() async {
         #expect(await ready().value == 0)
         account.gate = Latch()
@@ -507,6 +519,17 @@ struct EarlyRenewalTests: SessionScene {
         account.loginRenewalDate = nil
         #expect(await screen.endings(of: [load(proxy)]) == [.success])
         #expect(account.expiries == 0 && accepting.requests.count == 1)
+    }
+
+    @Test func `After a logout, the date of the next login counts, whatever was renewed before`() async {
+        let proxy = proxy(accepting)
+        account.loginRenewalDate = clock.date
+        #expect(await screen.endings(of: [load(proxy)]) == [.success])
+        #expect(await screen.endings(of: [load(proxy)]) == [.success])
+        #expect(account.logins == 1, "the same date starts no other one")
+        proxy.logout()
+        #expect(await screen.endings(of: [load(proxy)]) == [.success])
+        #expect(account.logins == 2)
     }
 
     @Test func `A login request neither waits for a renewal nor starts one`() async {

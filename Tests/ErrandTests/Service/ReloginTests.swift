@@ -262,14 +262,18 @@ struct ReloginTests {
         #expect(account.logins == 1)
     }
 
-    @Test func `A handler that never returns fails its waiters at its deadline`() async {
-        account.gate = Latch()
+    @Test func `A handler that never returns fails its waiters at its deadline, and is cancelled`() async {
+        let isCancelled = Lock(false)
+        account.login = {
+            do { try await Latch().wait() } catch { isCancelled.withLock { $0 = true } }
+        }
         let proxy = proxy(transport(.status), reloginTimeout: .milliseconds(50))
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         request.loadData()
         #expect(await screen.ending() == .failure(.loginExpired))
         #expect(account.expiries == 1)
         #expect(request.error?.reason?.contains("too long") == true)
+        await suspend(while: !isCancelled.withLock(\.self))
     }
 
     @Test func `Without a handler an expired login is an error like any other`() async {

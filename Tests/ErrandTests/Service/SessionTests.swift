@@ -329,6 +329,30 @@ struct SessionTests: SessionScene {
         #expect(account.logins == 1 && account.expiries == 0)
     }
 
+    @Test func `During a relogin, what was loaded before a sign-in is loaded again`() async {
+        let transport = ScriptedTransport { request in
+            let isValid = request.headers["X-Token"] != "old" || request.url.path.hasSuffix("login")
+            return isValid ? .json(goodsJSON([])) : .status(401)
+        }
+        let proxy = proxy(transport)
+        let request = load(proxy)
+        #expect(await screen.endings(of: [request]) == [.success])
+        account.gate = Latch()
+        account.setToken("old")
+        let refused = load(proxy)
+        await suspend(while: proxy.defaultService?.login.waiterCount != 1)
+        request.loadIfNeeded(maxAge: .seconds(60))
+        #expect(await screen.endings(of: [request]) == [.success], "the session is still the same one")
+        #expect(transport.requests.count == 2)
+        let signIn = GoodsRequest(proxy: proxy)
+        (signIn.path, signIn.customLogin) = ("/login", true)
+        _ = try? await signIn.value()
+        request.loadIfNeeded(maxAge: .seconds(60))
+        account.gate?.open()
+        #expect(await screen.endings(of: [refused, request]) == [.success, .success])
+        #expect(transport.requests.count == 5)
+    }
+
     @Test(.blocksThread) func `A load of the screen that shows that the session has expired is sent`() async {
         let transport = ScriptedTransport { $0.url.path.hasSuffix("captcha") ? .json(goodsJSON([])) : .status(401) }
         let proxy = proxy(transport)
