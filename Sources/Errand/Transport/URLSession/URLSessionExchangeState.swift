@@ -108,6 +108,11 @@ struct URLSessionExchangeState: ~Copyable {
     func outcome(of error: TransportError?) -> Outcome {
         if let error, !isChallengeRefused || !error.isURLSessionCancellation { return .failure(error) }
         guard phase == .receiving else { return .failure(TransportError(.badResponse, "there is no response")) }
+        // Not every session reports that a body over HTTP/2 has ended early.
+        if error == nil, !(300..<400).contains(head.status), let expectedBytes, receivedBytes < expectedBytes {
+            let text = "the body has ended after \(receivedBytes) of \(expectedBytes) bytes"
+            return .failure(TransportError(.connectionLost, text))
+        }
         return .success(head)
     }
 

@@ -277,6 +277,17 @@ struct URLSessionExchangeStateTests {
         guard case .success(let response) = state.outcome(of: nil) else { return #expect(Bool(false)) }
         #expect(response.headers["Content-Length"] == "3")
     }
+
+    @Test(arguments: [200, 302])
+    func `A body that ends early is an error, also if the session reports none`(_ status: Int) throws {
+        let request = HTTPRequest(.get, URL("http://a.example/"))
+        var state = URLSessionExchangeState(request, ExchangeClock())
+        #expect(try state.receive(status: status, headers: ["Content-Length": "5"], for: request) == 5)
+        _ = state.receive(storedBytes: 3, for: request)
+        let error: TransportError? = if case .failure(let error) = state.outcome(of: nil) { error } else { nil }
+        // The session may leave out the body of a redirect that it does not follow.
+        #expect(error?.kind == (status == 200 ? .connectionLost : nil))
+    }
 }
 
 /// On Linux, only the checks of the settings run.
