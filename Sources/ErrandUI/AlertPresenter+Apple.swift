@@ -22,8 +22,8 @@ public import UIKit
     ///   - viewController: Presents the alerts, itself or through the view controller that it presents; not retained.
     ///   - title: The title of the alerts; the message of the error by default.
     ///   - close: The title of the button that closes an alert.
-    ///   - retry: The title of a button that loads the failed requests again, as ``BaseAPIRequest/loadAgain()`` does; `nil`, the
-    ///     default, for no such button.
+    ///   - retry: The title of a button that loads the failed requests again that have not been released, as
+    ///     ``BaseAPIRequest/loadAgain()`` does; `nil`, the default, for no such button.
     public init(
         over viewController: UIViewController,
         title: String? = nil,
@@ -35,6 +35,8 @@ public import UIKit
 
     /// Shows the error, now or when the alert that is shown has been closed.
     public func presentError(_ error: APIError, of request: BaseAPIRequest) {
+        // A coordinator whose transition ended while the completion was added may never call it.
+        if viewController?.topmostTransition == nil { transitionDidEnd() }
         let isShown = waitsForTransition || alert?.presentingViewController != nil
         // The app has dismissed the alert, which then calls no action.
         if !isShown { failures.removeFirst() }

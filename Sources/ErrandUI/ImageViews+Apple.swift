@@ -99,7 +99,7 @@ extension ImageLoadingView {
     /// The size in points is that of the pixels on the display of the view.
     private func makeImage(_ image: CGImage) -> PlatformImage {
         #if os(macOS)
-        let scale = window?.backingScaleFactor ?? 1
+        let scale = window?.backingScaleFactor ?? NSScreen.main?.backingScaleFactor ?? 1
         let (width, height) = (CGFloat(image.width) / scale, CGFloat(image.height) / scale)
         return NSImage(cgImage: image, size: CGSize(width: width, height: height))
         #else

@@ -4,7 +4,8 @@ public import UIKit
 
 // Untested.
 extension UIActivityIndicatorView: LoadingIndicator {
-    /// Starts the animation with the first of the loads that share the view, with the message as its accessibility label.
+    /// Starts the animation with the first of the loads that share the view, with the message as its accessibility label,
+    /// which it keeps.
     public func showLoading(_ message: String?) {
         if let message { accessibilityLabel = message }
         if SharedIndicators.add(self) { startAnimating() }
@@ -19,7 +20,7 @@ extension UIActivityIndicatorView: LoadingIndicator {
 #if !os(tvOS)
 extension UIRefreshControl: LoadingIndicator {
     /// Begins refreshing with the first of the loads that share the control, unless the user has pulled it, with the message as
-    /// its title.
+    /// its title, which it keeps.
     ///
     /// Does not scroll to a control that the user has not pulled.
     public func showLoading(_ message: String?) {

@@ -48,9 +48,14 @@ public struct RemoteImage<Content: View>: View {
     public var body: some View {
         // The content may be no view, or several: the stack appears and disappears once.
         ZStack { content(phase) }
-            .onAppear { show(request) }
+            .onAppear { if !isShown { show(request) } }
             .onChange(of: request) { show($1) }
             .onDisappear { slot.cancel() }
+    }
+
+    /// The view keeps its image while it is not on the screen, also if the loader no longer has it.
+    private var isShown: Bool {
+        if case .image = shown.content { shown.request == request } else { false }
     }
 
     private var phase: AsyncImagePhase {

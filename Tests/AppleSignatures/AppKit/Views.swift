@@ -34,3 +34,8 @@ open class NSImage: NSObject {
     public convenience init(cgImage: CGImage, size: NSSize) { fatalError() }
     open var size: NSSize = .zero
 }
+
+@MainActor open class NSScreen: NSObject {
+    open class var main: NSScreen? { fatalError() }
+    open var backingScaleFactor: CGFloat { fatalError() }
+}

@@ -115,7 +115,6 @@ public let NSURLProtectionSpaceHTTPSProxy = ""
 open class URLProtectionSpace: NSObject, @unchecked Sendable {
     open var realm: String? { fatalError() }
     open var receivesCredentialSecurely: Bool { fatalError() }
-    open var isProxy: Bool { fatalError() }
     open var host: String { fatalError() }
     open var port: Int { fatalError() }
     open var proxyType: String? { fatalError() }

@@ -29,10 +29,12 @@ public import Foundation
     open var isHidden: Bool = false
     open var tag: Int = 0
     open var bounds: CGRect = .zero
+    open var frame: CGRect = .zero
     open var layer: CALayer { fatalError() }
     open var traitCollection: UITraitCollection { fatalError() }
     open func addSubview(_ view: UIView) {}
     open func removeFromSuperview() {}
+    open func setNeedsLayout() {}
 }
 
 extension UIView {

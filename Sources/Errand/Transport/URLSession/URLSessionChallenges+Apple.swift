@@ -45,8 +45,9 @@ struct URLSessionChallenges: Sendable {
             guard let exchange else { return reply(.cancelAuthenticationChallenge, nil) }
             // The default would be an identity of the user's keychain.
             reply(.useCredential, credential(for: server, of: exchange.request.url))
-        // The default could be the user's account on the network.
-        case NSURLAuthenticationMethodNTLM, NSURLAuthenticationMethodNegotiate: reply(.rejectProtectionSpace, nil)
+        // The default could be the user's account on the network, which only a proxy server may receive.
+        case NSURLAuthenticationMethodNTLM, NSURLAuthenticationMethodNegotiate:
+            reply(space.proxyType == nil ? .rejectProtectionSpace : .performDefaultHandling, nil)
         default: reply(.performDefaultHandling, nil)
         }
     }
