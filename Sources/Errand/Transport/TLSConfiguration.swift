@@ -26,7 +26,7 @@ public struct TLSConfiguration: Sendable {
     /// file of the system's authorities is neither in a usual place nor named by the environment variable `SSL_CERT_FILE`. On
     /// Linux, they also apply to an `https` proxy server.
     ///
-    /// On Apple's platforms, App Transport Security may require an exception for the host in the app's `Info.plist`
+    /// On Apple's platforms, App Transport Security requires an exception for the host in the app's `Info.plist`
     /// (`NSExceptionAllowsInsecureHTTPLoads`), which also allows other authorities than the system's.
     public var additionalAuthorities: Certificates?
     /// For each host, the public keys of which the server must have one; none by default.
