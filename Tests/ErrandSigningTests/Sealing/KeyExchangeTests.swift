@@ -331,6 +331,8 @@ struct KeyExchangeLimitTests {
         #expect(scene.exchange.calls == 1 + KeyState.maxExpiries)
         let error = try #require(await scene.failure())
         #expect(error.type == .security && (error.underlying as? SigningError)?.kind == .keyExchangeFailed)
+        scene.sealing.forgetKeys()
+        #expect((await scene.failure()?.underlying as? SigningError)?.kind == .stale, "what was forgotten is no loop")
         clock.advance(by: .seconds(31))
         let calls = scene.exchange.calls
         scene.exchange.load { [server = scene.server] in server.makeKey() }

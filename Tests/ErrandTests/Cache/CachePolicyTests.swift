@@ -383,6 +383,8 @@ struct CachePolicyTests {
             #expect(whole.answers(request(headers, method)) == wholeAnswers, "\(headers.map(\.value))")
             #expect(part.answers(request(headers, method)) == partAnswers, "\(headers.map(\.value))")
         }
+        let weak = try stored(["ETag": "W/\"a\""])
+        #expect(!weak.answers(request(["Range": "bytes=3-4", "If-Range": "W/\"a\""], .get)), "RFC 9110, 13.1.5")
     }
 
     // MARK: Vary
