@@ -305,8 +305,8 @@ extension APIResponse {
         String(decoding: start.prefix(markup.utf8.count), as: UTF8.self).lowercased() == markup.lowercased()
     }
 
-    /// Without spaces and a byte order mark.
-    private var start: Data { body.prefix(256).drop { $0 <= 0x20 || [0xEF, 0xBB, 0xBF].contains($0) } }
+    /// Without spaces and a byte order mark of UTF-8, UTF-16 or UTF-32.
+    private var start: Data { body.prefix(256).drop { $0 <= 0x20 || [0xEF, 0xBB, 0xBF, 0xFE, 0xFF].contains($0) } }
     var beginsLikeObject: Bool { start.first == UInt8(ascii: "{") }
     var beginsLikeContainer: Bool { beginsLikeObject || start.first == UInt8(ascii: "[") }
 

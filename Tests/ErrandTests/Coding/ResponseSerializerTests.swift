@@ -12,9 +12,11 @@ struct ResponseSerializerTests {
         _ body: String,
         status: Int = 200,
         contentType: String = "application/json; charset=utf-8",
+        encoding: String.Encoding = .utf8,
         service: APIService = .sample()
     ) async -> Result<Request.Response, APIError> where Request: SampleRequest {
-        let response = HTTPResponse(status: status, headers: ["Content-Type": contentType], body: Data(body.utf8))
+        let body = body.data(using: encoding) ?? Data()
+        let response = HTTPResponse(status: status, headers: ["Content-Type": contentType], body: body)
         let request = Request(proxy: APIProxy(fake: ScriptedTransport { _ in response }, service: service))
         do throws(APIError) {
             return .success(try await request.value())
@@ -227,6 +229,17 @@ struct ResponseSerializerTests {
         }
         let expired = #"{"errcode":11010}"#
         #expect(await result(NothingRequest.self, expired, contentType: type).error?.type == .loginExpired)
+    }
+
+    @Test(arguments: [String.Encoding.utf16BigEndian, .utf16LittleEndian, .utf32BigEndian, .utf32LittleEndian])
+    func `A business failure is detected in any encoding of JSON`(_ encoding: String.Encoding) async {
+        // `JSONDecoder` refuses the mark of the last one.
+        for mark in encoding == .utf32LittleEndian ? [""] : ["", "\u{FEFF}"] {
+            let body = mark + #"{"errcode":9}"#
+            #expect(await result(NothingRequest.self, body, contentType: "", encoding: encoding).error?.code == 9)
+            #expect(await result(TextRequest.self, body, contentType: "text/html", encoding: encoding).error?.code == 9)
+            #expect(await result(FileRequest.self, body, contentType: "text/html", encoding: encoding).error?.code == 9)
+        }
     }
 
     @Test(arguments: ["text/html; charset=utf-8", "text/plain", ""])
