@@ -13,7 +13,7 @@ public import SwiftUI
 /// ```
 ///
 /// The image is loaded when the view appears and when the request changes, and the load is cancelled when the view disappears.
-/// An image in memory is shown at once.
+/// An image in memory is shown at once. A view that appears again keeps its image until it has another one.
 ///
 /// Without a target, the whole image is decoded, however small the view is. Use one size in pixels for all views that share an
 /// image and for its prefetch, because each target is decoded and kept by itself.
@@ -48,14 +48,9 @@ public struct RemoteImage<Content: View>: View {
     public var body: some View {
         // The content may be no view, or several: the stack appears and disappears once.
         ZStack { content(phase) }
-            .onAppear { if !isShown { show(request) } }
+            .onAppear { show(request) }
             .onChange(of: request) { show($1) }
             .onDisappear { slot.cancel() }
-    }
-
-    /// The view keeps its image while it is not on the screen, also if the loader no longer has it.
-    private var isShown: Bool {
-        if case .image = shown.content { shown.request == request } else { false }
     }
 
     private var phase: AsyncImagePhase {
@@ -70,6 +65,10 @@ public struct RemoteImage<Content: View>: View {
     private func show(_ request: ImageRequest?) {
         // Not the view, which retains the slot.
         slot.show(request, from: loader) { [shown = $shown, animation] content in
+            // What appears again keeps its image until there is another one.
+            if case .image = shown.wrappedValue.content, shown.wrappedValue.request == request {
+                guard case .image = content else { return }
+            }
             let isLoaded = if case .image(_, isFromMemory: false) = content { true } else { false }
             withAnimation(isLoaded ? animation : nil) { shown.wrappedValue = (request, content) }
         }
