@@ -20,6 +20,14 @@ public import Foundation
 }
 
 @MainActor open class UIView: UIResponder {
+    public struct AutoresizingMask: OptionSet, Sendable {
+        public let rawValue: UInt
+        public init(rawValue: UInt) { self.rawValue = rawValue }
+        public static let flexibleWidth = AutoresizingMask(rawValue: 2)
+        public static let flexibleHeight = AutoresizingMask(rawValue: 16)
+    }
+
+    open var autoresizingMask: AutoresizingMask = []
     public init(frame: CGRect) { fatalError() }
     public convenience override init() { fatalError() }
     public required init?(coder: NSCoder) { fatalError() }

@@ -59,7 +59,8 @@ extension PageStrategy where Self == StandardPageStrategy {
     /// than both `size` and an earlier page; if the server sends a total, a short page ends the list only after the total has
     /// been reached. The requested size alone decides nothing, because a server may cap, ignore or round it. If the last page is
     /// as long as the others, or is the only page, the list therefore requests one more page; `totalIsExact` avoids that request,
-    /// and so does ``PageResponse/hasMore``, which decides before all of these; a 404 is a failure where it was true.
+    /// and so does ``PageResponse/hasMore``, which decides before the total and the length of a page; a 404 is a failure
+    /// where it was true.
     ///
     /// - Parameters:
     ///   - first: The number of the first page.
