@@ -8,9 +8,10 @@ import Foundation
 /// ```
 ///
 /// When a server refuses a signature as stale, the load is sent again, once. All further signatures of the service and its copies
-/// in this environment then use the time of the server's `Date` (RFC 9110 section 6.6.1), even if the device's clock changes. A response corrects the time only if its `Date` differs by more than two seconds from the time of the
-/// next signature; otherwise the refusal fails the load, unless the device's clock was set since its request was signed. A
-/// response to a request that was sent before the last correction corrects nothing, but its load is sent again as well.
+/// in this environment then use the time of the server's `Date` (RFC 9110 section 6.6.1), even if the device's clock changes. A
+/// response corrects the time only if its `Date` differs by more than two seconds from the time of the next signature; otherwise
+/// the refusal fails the load, unless the device's clock was set since its request was signed. A response to a request that was
+/// sent before the last correction corrects nothing, but its load is sent again as well.
 public struct ClockCorrection: Sendable {
     /// The largest correction of the device's clock; one day by default.
     ///
