@@ -11,7 +11,7 @@ private struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, Sen
         let input: LoadInput
         var newest: RequestID?
 
-        mutating func next() async throws(APIError) -> [List.Item]? {
+        mutating func next(isolation _: isolated (any Actor)?) async throws(APIError) -> [List.Item]? {
             guard !Task.isCancelled else { throw APIError(.cancelled) }
             let page = try await list.page(after: newest, input)
             newest = page.load

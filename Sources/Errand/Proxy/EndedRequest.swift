@@ -60,7 +60,7 @@ final class EndedRequests: AsyncSequence, Sendable {
     struct Iterator: AsyncIteratorProtocol {
         fileprivate let reader: EndingReader
 
-        mutating func next() async -> EndedRequest? { await reader.next() }
+        mutating func next(isolation _: isolated (any Actor)?) async -> EndedRequest? { await reader.next() }
     }
 }
 

@@ -12,7 +12,9 @@ private struct StreamElements<Element: Sendable>: AsyncSequence, Sendable {
     struct Iterator: AsyncIteratorProtocol {
         let iteration: StreamIteration<Element>
 
-        mutating func next() async throws(APIError) -> Element? { try await iteration.next() }
+        mutating func next(isolation _: isolated (any Actor)?) async throws(APIError) -> Element? {
+            try await iteration.next()
+        }
     }
 }
 
