@@ -47,11 +47,11 @@ final class Conductor {
         if [.paging, .pagingSockets].contains(row) { return try measurePaging(row) }
         var order = Order(bytes: plan.transferBytes)
         switch row {
-        case .cancel, .relogin, .adapters: order.requests = plan.isQuick ? 1_000 : 10_000
-        case .race, .monitors: order.requests = plan.isQuick ? 2_000 : 100_000
+        case .cancel, .relogin, .adapters: order.requests = plan.isQuick ? 200 : 10_000
+        case .race, .monitors: order.requests = plan.isQuick ? 1_000 : 100_000
         case .queue: order.requests = plan.isQuick ? 2_000 : 200_000
-        case .load: order = Order(requests: plan.isQuick ? 10_000 : 1_000_000, concurrency: 64)
-        case .json: order.bytes = plan.isQuick ? 200_000 : 10_000_000
+        case .load: order = Order(requests: plan.isQuick ? 1_000 : 1_000_000, concurrency: 64)
+        case .json: order.bytes = plan.isQuick ? 50_000 : 10_000_000
         case .events:
             order = Order(requests: 1_000_000, concurrency: 1_000, bytes: 1 << 30)
             if plan.isQuick { order = Order(requests: 10_000, concurrency: 20, bytes: 1 << 20) }
@@ -59,7 +59,7 @@ final class Conductor {
             order = plan.isQuick ? Order(requests: 2, bytes: 8 << 20) : Order(requests: 200, bytes: 256 << 20)
         case .cache:
             order = Order(requests: 100_000, concurrency: 10_000, bytes: 1 << 30, kills: 200)
-            if plan.isQuick { order = Order(requests: 2_000, concurrency: 100, bytes: 16 << 20, kills: 2) }
+            if plan.isQuick { order = Order(requests: 500, concurrency: 100, bytes: 16 << 20, kills: 2) }
         case .images:
             order = Order(requests: 10_000, concurrency: 10_000, bytes: 100_000)
             if plan.isQuick { order = Order(requests: 200, concurrency: 240, bytes: 1_000) }

@@ -7,8 +7,10 @@ struct Checksum {
     /// The length of all calls but the last one is a multiple of 8.
     mutating func add(_ bytes: UnsafeRawBufferPointer) {
         let end = bytes.count & ~7
-        for offset in stride(from: 0, to: end, by: 8) {
+        var offset = 0
+        while offset < end {
             mix(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
+            offset += 8
         }
         guard end < bytes.count else { return }
         // The length, so that zeros at the end count.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 @testable import ErrandImages
 
@@ -209,7 +210,9 @@ enum HeaderChecks {
     static func violation(byCutsOf bytes: [UInt8]) -> String? {
         let data = Data(bytes)
         let whole = try? ImageHeader(of: data)
-        for count in 0...bytes.count {
+        // In an unoptimized build, every fourth cut.
+        let step = 4 / rounds(4)
+        for count in 0...bytes.count where count < 100 || count.isMultiple(of: step) {
             let cut = bytes.prefix(count)
             let header = try? ImageHeader(of: data.prefix(count))
             if let header, let whole, (header.width, header.height) != (whole.width, whole.height) {

@@ -512,12 +512,14 @@ struct JSONTimeTests {
 
     private static let shapes: [(String, String)] = [("[", "]"), (#"{"a":"#, "}"), (#"[1,{"a":"#, "},true]")]
 
-    /// Texts of about forty kilobytes, whose numbers, strings and objects are within `depth` containers.
+    /// Texts of about forty kilobytes in an optimized build, whose numbers, strings and objects are within `depth` containers.
     private static func texts(depth: Int) -> [Data] {
-        let mixed = (0..<400).map {
+        let mixed = (0..<rounds(400)).map {
             #"{"id":\#($0),"name":"茶 \#($0)\n","price":\#(Double($0) / 8),"tags":[null,true]}"#
         }
-        let contents = [(0..<4_000).map(String.init), mixed, (0..<2_000).map { "1234567890123456789\($0).5" }]
+        let contents = [
+            (0..<rounds(4_000)).map(String.init), mixed, (0..<rounds(2_000)).map { "1234567890123456789\($0).5" },
+        ]
         return contents.flatMap { content in
             shapes.map { begin, end in
                 let count = (depth - 3) / begin.filter { "[{".contains($0) }.count
@@ -657,7 +659,7 @@ struct JSONTimeTests {
         let decoder = JSONDecoder.lenient(skippingBadElements: true)
         let times = try [5, 500].map { depth in
             let (head, tail) = (String(repeating: "[", count: depth), String(repeating: "]", count: depth))
-            let text = Data((head + Array(repeating: "1", count: 4_000).joined(separator: ",") + tail).utf8)
+            let text = Data((head + Array(repeating: "1", count: rounds(4_000)).joined(separator: ",") + tail).utf8)
             return try cpuTime { try decoder.decode(Nest.self, from: text) }
         }
         #expect(times[1] < times[0] * 20)

@@ -144,7 +144,7 @@ struct QueueCapacityTests {
     #if os(Linux)
     @Test(.enabled(if: TestAuthority.isAvailable && TLSServer.isAvailable, "openssl is not installed"))
     func `Over HTTP 2 one connection performs all requests`() async throws {
-        let authority = try TestAuthority()
+        let authority = try TestAuthority.shared.get()
         var configuration = TransportConfiguration()
         configuration.tls.additionalAuthorities = .file(authority.certificate)
         let server = try HTTP2Server(authority) { _ in .response(goodsJSON([])) }

@@ -11,6 +11,9 @@ final class TestAuthority: Sendable {
     /// A key of RSA takes a hundred times longer.
     private static let newKey = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
 
+    /// For tests that leave no files in its directory whose names others may use.
+    static let shared = Result { try TestAuthority() }
+
     private let folder: TemporaryFolder
     var directory: URL { folder.url }
     var certificate: URL { directory.appendingPathComponent("ca.pem") }

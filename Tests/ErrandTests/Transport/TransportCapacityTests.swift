@@ -40,7 +40,7 @@ struct TransportCapacityTests {
     #if os(Linux)
     @Test(.enabled(if: TestAuthority.isAvailable && TLSServer.isAvailable, "openssl is not installed"))
     func `A response over HTTP 2 is multiplexed`() async throws {
-        let authority = try TestAuthority()
+        let authority = try TestAuthority.shared.get()
         var configuration = TransportConfiguration()
         configuration.tls.additionalAuthorities = .file(authority.certificate)
         let transport = try CurlTransport(configuration)

@@ -13,11 +13,10 @@ import TestSupport
     .enabled(if: TestAuthority.isAvailable, "openssl is not installed")
 )
 struct TransportTLSTests {
-    private static let authority = Result { try TestAuthority() }
     private let authority: TestAuthority
 
     init() throws {
-        authority = try Self.authority.get()
+        authority = try TestAuthority.shared.get()
     }
 
     /// Returns the outcome of a request of a transport that trusts the private authority.
@@ -235,7 +234,7 @@ struct PEMCertificatesTests {
 
     @Test(.enabled(if: TestAuthority.isAvailable, "openssl is not installed"))
     func `The certificates of a file are those of openssl`() async throws {
-        let authority = try TestAuthority()
+        let authority = try TestAuthority.shared.get()
         let command = ["openssl", "x509", "-in", "ca.pem", "-outform", "DER", "-out", "ca.der"]
         let ending = try await TestProgram(command, in: authority.directory).ending()
         #expect(ending.status == 0)

@@ -193,7 +193,7 @@ struct ResponseStreamTests {
 
     @Test(.enabled(if: TestAuthority.isAvailable && TLSServer.isAvailable, "openssl is not installed"))
     func `Over HTTP 2 an exchange that waits for room does not hold up the others, and continues`() async throws {
-        let authority = try TestAuthority()
+        let authority = try TestAuthority.shared.get()
         let text = String(decoding: (0..<48_000).map { UInt8($0 % 64 + 32) }, as: UTF8.self)
         let server = try HTTP2Server(authority) { _ in .response(text) }
         var configuration = TransportConfiguration()

@@ -290,7 +290,7 @@ struct CurlLayeringTests {
 
     @Test(.enabled(if: TestAuthority.isAvailable && TLSServer.isAvailable, "openssl is not installed"))
     func `A large coded body is decoded completely over HTTP 2, with others on the same connection`() async throws {
-        let authority = try TestAuthority()
+        let authority = try TestAuthority.shared.get()
         var configuration = TransportConfiguration()
         configuration.tls.additionalAuthorities = .file(authority.certificate)
         let transport = try CurlTransport(configuration)

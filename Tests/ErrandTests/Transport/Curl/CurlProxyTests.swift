@@ -207,7 +207,7 @@ struct CurlTunnelTests {
     func `A request is reported as sent when it was sent through the tunnel, and not when the server is refused`(
         _ isTrusted: Bool
     ) async throws {
-        let authority = try TestAuthority()
+        let authority = try TestAuthority.shared.get()
         let server = try HTTP2Server(authority) { _ in .response("ok") }
         let proxy = try TunnelProxy(to: server.port)
         var configuration = configuration(proxy.url)

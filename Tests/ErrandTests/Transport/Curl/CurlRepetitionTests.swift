@@ -14,12 +14,11 @@ import Testing
     .enabled(if: TestAuthority.isAvailable && TLSServer.isAvailable, "openssl is not installed")
 )
 struct CurlRepetitionTests {
-    private static let authority = Result { try TestAuthority() }
     private let authority: TestAuthority
     private let transport: CurlTransport
 
     init() throws {
-        authority = try Self.authority.get()
+        authority = try TestAuthority.shared.get()
         var configuration = TransportConfiguration()
         configuration.tls.additionalAuthorities = .file(authority.certificate)
         transport = try CurlTransport(configuration)

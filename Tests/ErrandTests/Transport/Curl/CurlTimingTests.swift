@@ -115,7 +115,7 @@ struct CurlTimingTests {
 
     @Test(.enabled(if: canServeTLS, "openssl is not installed"))
     func `A TLS handshake is a phase of a new connection`() async throws {
-        let authority = try TestAuthority()
+        let authority = try TestAuthority.shared.get()
         let (program, url) = try authority.serve()
         defer { withExtendedLifetime(program) {} }
         let timings = try await timings(HTTPRequest(.get, url), secureTransport(authority))
@@ -133,7 +133,7 @@ struct CurlTimingTests {
     func `A handshake that fails is the last phase, after a connection without it`(
         _ handshake: FailedHandshake
     ) async throws {
-        let authority = try TestAuthority()
+        let authority = try TestAuthority.shared.get()
         let (program, secureURL) = try authority.serve()
         defer { withExtendedLifetime(program) {} }
         let server = try FixtureServer.start { _, _ in
@@ -158,7 +158,7 @@ struct CurlTimingTests {
 
     @Test(.enabled(if: canServeTLS, "openssl is not installed"))
     func `Over HTTP 2, the bytes of the body are counted and those of the head are not`() async throws {
-        let authority = try TestAuthority()
+        let authority = try TestAuthority.shared.get()
         let server = try HTTP2Server(authority) { _ in .response("hello") }
         let transport = try secureTransport(authority)
         for isReused in [false, true] {
@@ -174,7 +174,7 @@ struct CurlTimingTests {
 
     @Test(.enabled(if: canServeTLS, "openssl is not installed"))
     func `The wait for a connection that another request opens is no phase`() async throws {
-        let authority = try TestAuthority()
+        let authority = try TestAuthority.shared.get()
         let server = try HTTP2Server(authority) { _ in .response("hello") }
         let transport = try secureTransport(authority)
         let all = try await withThrowingTaskGroup(of: ExchangeTimings.self) { group in

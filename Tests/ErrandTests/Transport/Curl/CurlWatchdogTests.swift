@@ -207,7 +207,7 @@ struct CurlFloodTests {
         _ frame: Frame,
         _ limit: Limit
     ) async throws {
-        let authority = try TestAuthority()
+        let authority = try TestAuthority.shared.get()
         let flooding = try HTTP2Server(authority) { _ in .flood(frame.bytes) }
         let neighbour = try FixtureServer.start { _ in .text("ok") }
         let lines = try await endings(
