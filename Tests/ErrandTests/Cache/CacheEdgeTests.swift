@@ -106,6 +106,48 @@ struct CacheEdgeTests {
         }
     }
 
+    @Test func `The deadline of a load that has looked for a stored response excludes the queue`() async throws {
+        let gate = Gate()
+        defer { gate.open() }
+        let scene = try Scene(limits: QueueLimits(perHost: 1, total: 1)) { request, _ in
+            request.path == "/first" ? Response.text("first").behind(gate) : .text("second")
+        }
+        let first = Task { await scene.load(.http, "/first") }
+        #expect(await scene.server.waitForTotalRequests(1))
+        let second = Task { await scene.load(.http, "/second") { $0.deadline = .seconds(5) } }
+        await suspend(while: scene.proxy.queuedCount == 0)
+        scene.clock.advance(by: .seconds(100))
+        gate.open()
+        #expect(await first.value == "first network")
+        #expect(await second.value == "second network")
+    }
+
+    @Test(arguments: [304, 200])
+    func `A response to an older request neither replaces nor removes what was stored meanwhile`(_ status: Int)
+        async throws
+    {
+        let gate = Gate()
+        defer { gate.open() }
+        let scene = try Scene { _, number in
+            switch number {
+            case 1: Scene.version(1, "max-age=1", ["ETag": "\"1\""])
+            case 2: (status == 304 ? Response.status(304) : Scene.version(2, "no-store")).behind(gate)
+            default: Scene.version(number)
+            }
+        }
+        #expect(await scene.load() == "v1 network")
+        scene.clock.advance(by: .seconds(2))
+        let older = Task { await scene.load() }
+        #expect(await scene.server.waitForTotalRequests(2))
+        scene.clock.advance(by: .seconds(1))
+        #expect(await scene.load() == "v3 network")
+        gate.open()
+        #expect(await older.value == (status == 304 ? "v1 validated" : "v2 network"))
+        await scene.settle()
+        #expect(await scene.load() == "v3 cache")
+        #expect(scene.violations == [])
+    }
+
     @Test func `A 304 of the URL to which a redirect leads confirms nothing`() async throws {
         let date: HeaderLines = ["Last-Modified": "Tue, 14 Nov 2023 22:13:20 GMT"]
         let scene = try Scene { request, number in

@@ -148,6 +148,18 @@ struct CacheListTests {
         #expect(list.items == ["1a", "2a", "3a"])
     }
 
+    @Test func `After a reload that had no network, the next pages are those that were stored with it`() async {
+        await load(3, of: list(.fallback))
+        scene.server.stop()
+        let list = list(.fallback)
+        list.reload()
+        #expect(await screen.ending() == .success)
+        #expect(list.rawResponse?.source == .cache)
+        await loadNextPages(2, of: list)
+        #expect(list.items == ["1a", "2a", "3a"])
+        #expect(scene.violations == [])
+    }
+
     @Test func `A list that is reset begins with what is stored`() async {
         let list = list(.elseLoad)
         await load(1, of: list)

@@ -318,6 +318,23 @@ struct ReloginOverlapTests: SessionScene {
         await clock.waitForSleepers()
     }
 
+    @Test func `A relogin that failed while a load waited for its next try does not end that load`() async {
+        account.fails = true
+        let tries = Counter()
+        let transport = ScriptedTransport { request in
+            guard request.url.path.hasSuffix("busy") else { return .status(401) }
+            return tries.next() == 1 ? .status(503) : .json(goodsJSON([]))
+        }
+        let proxy = proxy(transport)
+        let busy = load(proxy, "/busy")
+        await clock.waitForSleepers()
+        let expired = load(proxy)
+        #expect(await screen.ending() == .failure(.loginExpired))
+        clock.advance(by: .seconds(60))
+        #expect(await screen.ending() == .success)
+        withExtendedLifetime((busy, expired)) {}
+    }
+
     @Test(.fault(41), arguments: [false, true])
     func `The next call begins when the first has returned, and its credentials replace the first ones`(
         _ endsByLogout: Bool
