@@ -87,8 +87,15 @@ final class DecodingLog: Sendable {
 /// Responds to `/7.png` with an image of the width 7, at once or when the test says so.
 final class ImageNetwork: Sendable {
     private struct State {
-        var latches: [String: Latch] = [:]
+        private(set) var latches: [String: Latch] = [:]
         var isHolding = false
+
+        mutating func latch(_ name: String) -> Latch {
+            if let latch = latches[name] { return latch }
+            let latch = Latch()
+            latches[name] = latch
+            return latch
+        }
     }
 
     private let state: Lock<State>
@@ -115,7 +122,7 @@ final class ImageNetwork: Sendable {
 
     @Sendable func respond(_ request: HTTPRequest) async throws -> HTTPResponse {
         let name = request.url.lastPathComponent
-        if state.withLock(\.isHolding) { try await latch(name).wait() }
+        try await state.withLock { $0.isHolding ? $0.latch(name) : nil }?.wait()
         return Self.response(name, size: size)
     }
 
@@ -124,14 +131,7 @@ final class ImageNetwork: Sendable {
         return HTTPResponse(status: 200, headers: headers, body: PNGFile.data(number, size: size))
     }
 
-    private func latch(_ name: String) -> Latch {
-        state.withLock { state in
-            if let latch = state.latches[name] { return latch }
-            let latch = Latch()
-            state.latches[name] = latch
-            return latch
-        }
-    }
+    private func latch(_ name: String) -> Latch { state.withLock { $0.latch(name) } }
 }
 
 /// Receipts that the closures of their callers use.
