@@ -19,8 +19,8 @@ final class HTTP2Server: Sendable {
         case flood([UInt8])
         /// Resets the stream with `REFUSED_STREAM`.
         case refusal
-        /// Responds 200 and begins a body, then resets the stream with `INTERNAL_ERROR`, as a proxy server that has lost another.
-        case interruption
+        /// Responds 200 and begins a body, then resets the stream; with `INTERNAL_ERROR`, as a proxy server that has lost another.
+        case interruption(code: UInt8 = 2)
         /// Announces with `GOAWAY` that neither this stream nor a later one of the connection is processed.
         case departure
         /// Ends the connection.
@@ -106,7 +106,7 @@ final class HTTP2Server: Sendable {
             connection.flood(frame)
             return false
         case .refusal: connection.refuse(request.stream)
-        case .interruption: connection.interrupt(request.stream)
+        case .interruption(let code): connection.interrupt(request.stream, code)
         case .departure: connection.leave(before: request.stream)
         case .close: return false
         case .reset:
@@ -132,7 +132,6 @@ private final class HTTP2Connection {
     private static let endOfStream: UInt8 = 1
     private static let endOfHeaders: UInt8 = 4
     private static let acknowledgement: UInt8 = 1
-    private static let internalError: UInt32 = 2
     private static let refusedStream: UInt32 = 7
     private static let frameSize = 16_384
 
@@ -190,10 +189,10 @@ private final class HTTP2Connection {
         while connection.send(frames) {}
     }
 
-    func interrupt(_ stream: UInt32) {
+    func interrupt(_ stream: UInt32, _ code: UInt8) {
         send(.headers, flags: Self.endOfHeaders, stream: stream, [0x88])
         send(.data, stream: stream, [0x61])
-        send(.reset, stream: stream, Self.internalError.bytes)
+        send(.reset, stream: stream, UInt32(code).bytes)
     }
 
     func refuse(_ stream: UInt32) {

@@ -144,7 +144,8 @@ private struct OpenSSL {
             }
             position += size + 1
         }
-        return refused
+        // `SSL_TLSEXT_ERR_NOACK`: for HTTP/1.1, to which a client may turn.
+        return 3
     }
 }
 #endif

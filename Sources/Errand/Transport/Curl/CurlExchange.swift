@@ -92,8 +92,12 @@ final class CurlExchange: @unchecked Sendable {
 
     /// Called before the request is sent on a connection; `false` ends the exchange.
     func beginAttempt() -> Bool {
-        // libcurl sends a request with `Expect: 100-continue` again after a 417.
-        guard !received.block.isComplete else { return false }
+        guard !received.block.isComplete else {
+            // libcurl sends a request with `Expect: 100-continue` again after a 417. It also does when an HTTP/2 server resets
+            // the stream with `HTTP_1_1_REQUIRED`, in the middle of a response.
+            if received.block.status != 417 { fail(Self.lostResponse) }
+            return false
+        }
         return perform { exchange throws(TransportError) in
             exchange.attempts += 1
             exchange.marks.beginRequest(of: exchange)
@@ -103,6 +107,10 @@ final class CurlExchange: @unchecked Sendable {
 
     private static var lostRequest: TransportError {
         TransportError(.connectionLost, "the connection ended before a response began")
+    }
+
+    private static var lostResponse: TransportError {
+        TransportError(.connectionLost, "the stream was reset before the response was complete")
     }
 
     /// How often the request may be sent.

@@ -70,7 +70,7 @@ struct CurlRepetitionTests {
     @Test @MainActor func `A response that a proxy server has lost ends as a lost connection, which is retried`()
         async throws
     {
-        let server = try server(.interruption)
+        let server = try server(.interruption())
         #expect(await ending(.get, "order", to: server) == .connectionLost)
         #expect(server.totalConnections == 1)
         let service = APIService.sample {
@@ -87,6 +87,21 @@ struct CurlRepetitionTests {
         )
         #expect(try await request.value() == "ok")
         #expect(server.requests.map(\.text) == ["order", "order=2", "order=2"])
+    }
+
+    /// Of RFC 9113 section 7; libcurl would send the request again after `REFUSED_STREAM` and `HTTP_1_1_REQUIRED`.
+    @Test(arguments: UInt8(1)...13) func `A response whose stream is reset is lost, whatever the code`(_ code: UInt8)
+        async throws
+    {
+        for method in [HTTPMethod.get, .post] {
+            let server = try server(.interruption(code: code))
+            #expect(await ending(method, "order", to: server) == .connectionLost)
+        }
+        let server = try server(.interruption(code: code))
+        let folder = try TemporaryFolder()
+        var request = HTTPRequest(.put, server.url("/"), body: .data(Data("order".utf8)))
+        request.destination = .file(folder.file)
+        #expect(await transport.ending(of: request) == .connectionLost)
     }
 
     // libcurl repeats a request on its own only after a reset.
