@@ -51,7 +51,7 @@ final class Conductor {
         case .race, .monitors: order.requests = plan.isQuick ? 1_000 : 100_000
         case .queue: order.requests = plan.isQuick ? 2_000 : 200_000
         case .load: order = Order(requests: plan.isQuick ? 1_000 : 1_000_000, concurrency: 64)
-        case .json: order.bytes = plan.isQuick ? 50_000 : 10_000_000
+        case .json: order.bytes = plan.isQuick ? 200_000 : 10_000_000
         case .events:
             order = Order(requests: 1_000_000, concurrency: 1_000, bytes: 1 << 30)
             if plan.isQuick { order = Order(requests: 10_000, concurrency: 20, bytes: 1 << 20) }
