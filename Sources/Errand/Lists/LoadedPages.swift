@@ -45,8 +45,7 @@ struct LoadedPages<Item> {
 
     /// Does not add an empty page after the last one, nor a repetition of the last one.
     mutating func append(_ newItems: [Item], info: PageInfo, rules: ListRules<Item>) {
-        // Some servers send it with the first page alone.
-        totalCount = info.totalItems ?? totalCount
+        updateTotal(info)
         let (rows, start) = (items.count, PageStart(info.position, precedingItems: nextStart?.precedingItems ?? 0))
         let page = ServerPage(items: newItems, itemCount: info.itemCount)
         let (count, isWindow) = (start.precedingItems, previous != nil)
@@ -84,8 +83,7 @@ struct LoadedPages<Item> {
 
     /// Returns false for a page that does not reach the others: it is not added, and ``previous`` is closer to them.
     mutating func prepend(_ newItems: [Item], info: PageInfo, rules: ListRules<Item>) -> Bool {
-        // Some servers send it with the first page alone.
-        totalCount = info.totalItems ?? totalCount
+        updateTotal(info)
         // Before its items are compared with those below.
         if let next = nextElsewhere(info, strategy: rules.strategy) { cutPages(info, next: next) }
         let gap = pages.first?.start.items(after: info.position) ?? info.itemCount
@@ -214,6 +212,11 @@ extension LoadedPages {
 }
 
 extension LoadedPages {
+    private mutating func updateTotal(_ info: PageInfo) {
+        // Some servers send it with the first page alone.
+        if let total = info.totalItems, !info.isTotalOutdated { totalCount = total }
+    }
+
     /// Adds what is known of the other pages.
     private mutating func completed(_ info: PageInfo, itemsBefore: Int?) -> PageInfo {
         largestPage = max(largestPage, info.itemCount)

@@ -70,7 +70,7 @@ struct PagedList<Item> {
         guard var page = pending, page.id == id, page.isOutdated(after: error) else { return nil }
         if page.part == .remaining { page.part = .all }
         page.position = position(of: page.part) ?? page.position
-        page.isOutdated = false
+        (page.isOutdated, page.isTotalOutdated) = (false, false)
         pending = page
         repeatCount += 1
         if page.part == .all { staged = LoadedPages(replacing: loaded) }
@@ -80,9 +80,10 @@ struct PagedList<Item> {
     /// An edit that the server has as well makes a page that is loading out of date if that may begin elsewhere now, or have
     /// been sent without the edit: a previous page may replace the pages below it.
     mutating func apply(_ edit: ListEdit<Item>, rules: ListRules<Item>) {
-        let next = loaded.nextStart
+        let (next, total) = (loaded.nextStart, loaded.totalCount)
         loaded.apply(edit, rules: rules)
         guard edit.isOnServer else { return }
+        if loaded.totalCount != total { pending?.isTotalOutdated = true }
         outdatePending(next: loaded.nextStart != next, previous: loaded.isReplaceable(rules.strategy))
     }
 
@@ -119,7 +120,8 @@ struct PagedList<Item> {
     ) -> ListChange? where Page.Item == Item {
         guard let received = takePending(id) else { return nil }
         if [.first, .next, .prefetch].contains(received.part) { lastPageLoad = id }
-        let info = PageInfo(page, itemCount: received.itemCount, at: received.position, in: response)
+        var info = PageInfo(page, itemCount: received.itemCount, at: received.position, in: response)
+        info.isTotalOutdated = received.isTotalOutdated
         defer { info.json.discard() }
         // A page that is added has those of the list already.
         loadedInput = received.input
@@ -313,6 +315,8 @@ struct PendingPage {
     var itemCount: Int?
     /// Whether the list has been edited since the page was requested, and its response may not have the edit.
     var isOutdated = false
+    /// Whether an edit since the request has changed the number of items of the whole list.
+    var isTotalOutdated = false
 
     func isOutdated(after error: APIError?) -> Bool {
         // An edit may have moved the position to where the server has a page.

@@ -377,18 +377,26 @@ struct ListEditTests {
         #expect(list.items.map(\.id) == [1, 3, 2])
     }
 
-    @Test func `A page requested by cursor is not requested again after an edit`() async throws {
+    @Test func `A page requested by cursor is not requested again after an edit, and its total is the one before`()
+        async throws
+    {
         use(.cursor)
+        server.sendsTotal = true
         await load(1)
         let gate = Latch()
-        server.gate = gate
+        (server.gate, server.respondsEarly) = (gate, true)
         list.loadNextPage()
         await suspend(while: server.queries.count == 1)
+        server.entries.removeFirst()
         try list.remove(at: 0, onServer: true)
         server.gate = nil
         gate.open()
         #expect(await screen.ending() == .success)
         #expect(server.queries.count == 2)
+        #expect(list.totalCount == server.entries.count)
+        server.insert(at: server.entries.count)
+        await load(1)
+        #expect(list.totalCount == server.entries.count)
     }
 
     @Test func `A reload that is running during an edit shows the newest state of the server`() async throws {

@@ -25,6 +25,8 @@ public struct PageInfo: Sendable {
     var hasMore: Bool?
     /// That of the last page that had one, for a list whose first page alone has it.
     var lastTotal: Int?
+    /// Whether an edit of the list since the request has changed the number of its items.
+    var isTotalOutdated = false
     /// Parsed when a strategy reads it.
     let json: PageJSON
 
