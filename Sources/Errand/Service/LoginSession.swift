@@ -211,10 +211,11 @@ final class LoginSession: Sendable {
     }
 
     private func tooManyLogins(_ service: APIService) -> APIError {
+        let (isUndecided, last) = state.withLock { ($0.isUndecided, $0.outcome.error) }
         // Loads that are refused while the login server cannot be reached are no reason to end the session.
-        if let error = state.withLock({ $0.isUndecided ? $0.outcome.error : nil }) { return error }
+        if isUndecided, let last { return last }
         let limit = "\(LoginLimit.maxStarts) logins in \(LoginLimit.window.components.seconds) s"
-        return APIError(.loginExpired, reason: "\(limit) did not help")
+        return APIError(.loginExpired, reason: "\(limit) did not help", underlying: last?.underlying)
     }
 
     /// Notifies the handler of an expired session before the waiters.

@@ -69,6 +69,17 @@ struct SessionTests: SessionScene {
         #expect(account.logins == 6)
     }
 
+    @Test(.fault(39)) func `After five failed logins the error has the cause of the last one`() async {
+        account.fails = true
+        let proxy = proxy(refusing(but: "never"))
+        for _ in 0..<8 {
+            let request = load(proxy)
+            #expect(await screen.ending() == .failure(.loginExpired))
+            #expect(request.error?.underlying is Account.WrongPassword)
+        }
+        #expect(account.logins == 5)
+    }
+
     // MARK: A handler that misbehaves
 
     @Test(.fault(41))
