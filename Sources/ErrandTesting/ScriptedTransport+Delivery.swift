@@ -94,15 +94,15 @@ extension HTTPRequest {
 }
 
 extension HTTPResponse {
-    /// Returns this response as a transport does: without a body where HTTP has none, checked against the limits, reported,
-    /// and written to its file.
+    /// Returns this response as a transport does: without a body where HTTP has none and for a redirect that is followed, checked
+    /// against the limits, reported, and written to its file.
     func delivered(
         to request: HTTPRequest,
         _ progress: TransferProgress.Handler?
     ) throws(TransportError) -> HTTPResponse {
         try request.limits.check(headers)
         var response = self
-        if !request.method.allowsResponseBody(status) { response.body = Data() }
+        if !request.method.allowsResponseBody(status) || request.follows(status, headers) { response.body = Data() }
         let bytes = Int64(response.body.count)
         if case .folder = request.destination { throw .folderDestination }
         if case .file(let file) = request.destination, (200..<300).contains(status) {
@@ -110,7 +110,7 @@ extension HTTPResponse {
         } else if response.body.count > request.limits.bodyBytes {
             throw TransportError(.responseTooLarge, "the body is larger than \(request.limits.bodyBytes) bytes")
         }
-        if bytes > 0, !request.mayFollow(status) {
+        if bytes > 0 {
             progress?(TransferProgress(.download, completedBytes: bytes, totalBytes: bytes))
         }
         return response

@@ -23,7 +23,8 @@ public protocol HTTPTransport: Sendable {
     ///   - request: A request whose method, URL and header lines the proxy has checked.
     ///   - progress: Called on any thread, in order, while bytes are transferred; never after `send` has returned, nor for the
     ///     body of a redirect that ``HTTPRequest/redirectPolicy`` allows to follow.
-    /// - Returns: The final (not 1xx) response, whatever its status.
+    /// - Returns: The final (not 1xx) response, whatever its status. The body of a redirect that is followed need not be complete,
+    ///   nor decoded.
     /// - Throws: ``TransportError`` when there is no complete response.
     func send(_ request: HTTPRequest, progress: TransferProgress.Handler?) async throws(TransportError) -> HTTPResponse
 }

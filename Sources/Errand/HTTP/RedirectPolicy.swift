@@ -10,18 +10,14 @@ import Foundation
 /// again; but a `GET`, `HEAD` or `OPTIONS` is sent again if its cookies have changed, as after a login.
 ///
 /// If it is followed, a redirect from `https` to `http`, or one that would send a body to another origin, fails with
-/// ``TransportError/Kind/security``, and another origin receives no secret header.
+/// ``TransportError/Kind/security``, and another origin receives no secret header. What its body is does not matter.
 public struct RedirectPolicy: Sendable {
-    package typealias Decision = @Sendable (_ response: HTTPResponse, _ next: HTTPRequest) -> Bool
-
     let limit: Int
     let isFollowing: Bool
-    let decision: Decision?
 
-    private init(limit: Int, isFollowing: Bool = true, decision: Decision? = nil) {
+    private init(limit: Int, isFollowing: Bool = true) {
         self.limit = max(0, limit)
         self.isFollowing = isFollowing
-        self.decision = decision
     }
 
     /// Follows at most 20 redirects; the default.
@@ -33,17 +29,17 @@ public struct RedirectPolicy: Sendable {
     /// Follows at most `limit` redirects; with 0, the first redirect fails the request, whereas ``refuse`` returns it as the
     /// response.
     public static func follow(limit: Int) -> RedirectPolicy { RedirectPolicy(limit: limit) }
-
-    /// `decision` is called once for each redirect that may be followed, on any thread; it must not block.
-    package static func decide(limit: Int = 20, _ decision: @escaping Decision) -> RedirectPolicy {
-        RedirectPolicy(limit: limit, decision: decision)
-    }
 }
 
 extension HTTPRequest {
     /// The body of such a response is not that of the final one.
     package func mayFollow(_ status: Int) -> Bool {
         redirectPolicy.isFollowing && [301, 302, 303, 307, 308].contains(status)
+    }
+
+    /// Whether a response with this head is a redirect that is followed, whatever its body is.
+    package func follows(_ status: Int, _ headers: @autoclosure () -> HTTPHeaders) -> Bool {
+        mayFollow(status) && headers().location != nil
     }
 
     /// Returns `nil` when the response is not a redirect, or the policy does not follow it.
@@ -54,14 +50,7 @@ extension HTTPRequest {
     /// method and body. Without its body, a request also loses the headers that describe the body. Another origin (RFC 6454)
     /// receives only headers that cannot be secret, and never a body.
     func redirected(by response: HTTPResponse) throws(TransportError) -> HTTPRequest? {
-        guard let next = try target(of: response) else { return nil }
-        return redirectPolicy.decision?(response, next) == false ? nil : next
-    }
-
-    private func target(of response: HTTPResponse) throws(TransportError) -> HTTPRequest? {
-        guard mayFollow(response.status), let location = response.headers.fields(named: "Location").first,
-            let first = location.bytes.trimmingBlanks.first, first != UInt8(ascii: "#")
-        else { return nil }
+        guard mayFollow(response.status), let location = response.headers.location else { return nil }
         var next = self
         next.url = try target(of: location)
         next.changeMethod(for: response.status)
@@ -97,6 +86,15 @@ extension HTTPRequest {
         method = .get
         body = .empty
         headers = HTTPHeaders(headers.filter { !$0.describesBody })
+    }
+}
+
+extension HTTPHeaders {
+    /// `nil` for one that names no other resource.
+    fileprivate var location: HTTPField? {
+        fields(named: "Location").first.flatMap { field in
+            [nil, UInt8(ascii: "#")].contains(field.bytes.trimmingBlanks.first) ? nil : field
+        }
     }
 }
 

@@ -44,7 +44,7 @@ public final class APIEvent: Sendable {
         case sent
         /// Status and headers of the response have been received.
         case headReceived(status: Int, headers: HTTPHeaders)
-        /// The response is a redirect that is followed.
+        /// The response is a redirect that is followed; without its body.
         case redirected(HTTPResponse)
         /// The exchange has its response, whatever its status, before response adapters change it.
         case responded(APIResponse)

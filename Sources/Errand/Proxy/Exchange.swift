@@ -124,6 +124,10 @@ final class Exchange {
         {
             (request.headers["Range"], request.headers["If-Range"]) = (nil, nil)
         }
+        // A range of a compressed body cannot be decoded (RFC 9110 section 14.2).
+        if request.headers["Range"] != nil, request.headers["Accept-Encoding"] == nil {
+            request.headers["Accept-Encoding"] = "identity"
+        }
         if storesCookiesAtHead, case .stream(let sink) = current.destination, let session {
             request.destination = .stream(
                 HTTPBodySink(sink.receiver) { [url = request.url, clock = proxy.clock] headers in

@@ -269,7 +269,6 @@ final class QueueWait: Sendable {
 
 extension HTTPRequest {
     var isShareable: Bool {
-        guard [.get, .head].contains(method), destination == .memory else { return false }
-        return redirectPolicy.decision == nil && observer == nil
+        [.get, .head].contains(method) && destination == .memory && observer == nil
     }
 }

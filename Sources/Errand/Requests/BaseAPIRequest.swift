@@ -124,7 +124,7 @@ public import Observation
     ///
     /// A name with `nil` adds no line and so keeps the service's; an adapter in ``APIRequestOptions/adapters`` can remove it. The
     /// transport writes `Host`, `Content-Length` and `Transfer-Encoding` itself, whatever is here. With a `Cookie`, the request has
-    /// none of the jar.
+    /// none of the jar. With a `Range` and no `Accept-Encoding`, a load accepts no content coding.
     open var headers: HTTPHeaders { hooks?.wrappedValue.headers ?? [:] }
     /// The longest time without a byte sent or received; `nil`, the default, is the service's timeout.
     open var timeout: Duration? { hooks?.wrappedValue.timeout }

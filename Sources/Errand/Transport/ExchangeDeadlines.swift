@@ -22,7 +22,7 @@ extension Duration {
 
 /// The two time limits of an exchange: its deadline, and its timeout, which each transferred byte restarts.
 package struct ExchangeDeadlines {
-    private let deadline: MonotonicClock.Instant
+    private var deadline: MonotonicClock.Instant
     private var timeout: Int64?
     private var lastActivity: MonotonicClock.Instant
     private var isTimeoutPaused = false
@@ -82,6 +82,9 @@ package struct ExchangeDeadlines {
         timeout = min(timeout ?? limit, limit)
         lastActivity = MonotonicClock.now
     }
+
+    /// In nanoseconds from now on.
+    mutating func limitDeadline(to limit: Int64) { deadline = min(deadline, MonotonicClock.now + limit) }
 }
 
 /// Observes the deadlines of one exchange with a timer of Dispatch.

@@ -131,19 +131,26 @@ struct TransportBehaviourTests {
         let server = try FixtureServer.start { _ in
             .text("moved", status: status, headers: ["Location": "/there", "Set-Cookie": "a=1"])
         }
-        let response = try await kind.send(HTTPRequest(.post, to: server, body: .data(Data("a".utf8))))
-        #expect(response.status == status)
-        #expect(response.headers["Location"] == "/there")
-        #expect(response.headers["Set-Cookie"] == "a=1")
-        #expect(response.body == Data("moved".utf8))
-        #expect(server.totalRequests == 1)
+        var request = HTTPRequest(.post, to: server, body: .data(Data("a".utf8)))
+        // The body of one that is followed is dropped.
+        for (policy, body) in [(RedirectPolicy.follow, ""), (.refuse, "moved")] {
+            request.redirectPolicy = policy
+            let response = try await kind.send(request)
+            #expect(response.status == status)
+            #expect(response.headers["Location"] == "/there")
+            #expect(response.headers["Set-Cookie"] == "a=1")
+            #expect(response.body == Data(body.utf8))
+        }
+        #expect(server.totalRequests == 2)
     }
 
     @Test("a redirect without a target is the response", arguments: TransportKind.allCases, [nil, "", "http://["])
     func redirectToNowhere(kind: TransportKind, location: String?) async throws {
         let headers = HeaderLines(location.map { [HeaderLine("Location", $0)] } ?? [])
         let server = try FixtureServer.start { _ in .text("moved", status: 302, headers: headers) }
-        let response = try await kind.send(HTTPRequest(to: server))
+        var request = HTTPRequest(to: server)
+        request.redirectPolicy = .refuse
+        let response = try await kind.send(request)
         #expect(response.status == 302)
         #expect(response.headers["Location"] == location)
         try await KnownFault.redirectBody.known(for: kind) {

@@ -15,6 +15,8 @@ final class CurlExchange: @unchecked Sendable {
     /// The timeouts, in nanoseconds, of an upload whose complete response has been received before the body was sent.
     private static let earlyResponseTimeout: Int64 = 500_000_000
     private static let earlySuccessTimeout: Int64 = 60_000_000_000
+    /// The longest time, in nanoseconds, for the body of a redirect.
+    private static let redirectDeadline: Int64 = 500_000_000
     /// In nanoseconds.
     private static let resumptionInterval: Int64 = 100_000_000
 
@@ -36,6 +38,7 @@ final class CurlExchange: @unchecked Sendable {
     private var reported: ReportedEvents
     private var failure: TransportError?
     @exclusivity(unchecked) var deadlines: ExchangeDeadlines
+    /// Whether the end of the time limits is no error, because nothing that is still to come is needed.
     private var hasEarlyResponse = false
     /// When the loop resumes the upload of a refused request; `.max` for never.
     private(set) var nextResumption = MonotonicClock.Instant.max
@@ -95,7 +98,7 @@ final class CurlExchange: @unchecked Sendable {
         guard !received.block.isComplete else {
             // libcurl sends a request with `Expect: 100-continue` again after a 417. It also does when an HTTP/2 server resets
             // the stream with `HTTP_1_1_REQUIRED`, in the middle of a response.
-            if received.block.status != 417 { fail(Self.lostResponse) }
+            if received.block.status != 417, !received.isFollowed { fail(Self.lostResponse) }
             return false
         }
         return perform { exchange throws(TransportError) in
@@ -127,6 +130,7 @@ final class CurlExchange: @unchecked Sendable {
         perform { exchange throws(TransportError) in
             exchange.marks.receiveLine()
             try exchange.received.receive(headerLine: line)
+            if exchange.received.isFollowed { exchange.limitRedirect() }
             guard exchange.reported.awaitsHead, exchange.received.block.isComplete else { return }
             exchange.reportSent()
             if exchange.reported.addHead() { exchange.request.observer?(exchange.received.head()) }
@@ -151,6 +155,7 @@ final class CurlExchange: @unchecked Sendable {
         case .complete: return true
         case .exceedsTurn: turn?.postpone(self)
         case .awaitsRoom: deadlines.pauseTimeout()
+        case .endsExchange: return nil
         }
         return false
     }
@@ -217,6 +222,13 @@ final class CurlExchange: @unchecked Sendable {
         turn?.setAlarm(deadlines.next)
     }
 
+    private func limitRedirect() {
+        guard !hasEarlyResponse else { return }
+        hasEarlyResponse = true
+        deadlines.limitDeadline(to: Self.redirectDeadline)
+        turn?.setAlarm(deadlines.next)
+    }
+
     /// Has the loop resume an upload that waits for its stream although the server has refused it: while it is paused, libcurl
     /// does not end the response, whose last byte may come at any time.
     private func resumeUpload() {
@@ -233,9 +245,9 @@ final class CurlExchange: @unchecked Sendable {
     }
 
     var hasFailed: Bool { failure != nil }
-    /// Whether libcurl was to send the request again after its response.
+    /// Whether libcurl was to send the request again after its response, or could not receive the rest of a redirect.
     func isAnswered(before code: CurlCode) -> Bool {
-        code == .abortedByCallback && !hasFailed && received.block.isComplete
+        !hasFailed && received.block.isComplete && (code == .abortedByCallback || received.isFollowed)
     }
     /// Whether it has ended while nothing arrived: a load whose own deadline is over is cancelled.
     func hasFallenSilent(at now: MonotonicClock.Instant) -> Bool {

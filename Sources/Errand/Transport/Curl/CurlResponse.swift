@@ -9,14 +9,21 @@ enum CurlBodyWrite {
     case exceedsTurn
     /// libcurl passes them again when the receiver has room.
     case awaitsRoom
+    /// The rest of the body is not needed.
+    case endsExchange
 }
 
 /// The response of one exchange while it is received: header lines, then the body, which is decoded and stored.
 struct CurlResponse: ~Copyable {
+    /// The most bytes of a redirect's body that are received so that its connection can be used again.
+    private static let longestRedirect: Int64 = 64 << 10
+
     private let request: HTTPRequest
     private let progress: TransferProgress.Handler?
     private(set) var block = CurlHeaderBlock()
     private var layout = BodyLayout()
+    /// Whether it is a redirect that is followed, so that its body does not matter: it is not decoded, and may be damaged.
+    private(set) var isFollowed = false
     private var decoder: BodyDecoder?
     /// Of those that libcurl passes again.
     private var readBytes = 0
@@ -64,7 +71,8 @@ struct CurlResponse: ~Copyable {
     }
 
     private mutating func readFraming() throws(TransportError) {
-        layout = try block.framing().layout(hasBody: hasBody, canDecode: ContentDecoder.isAvailable)
+        isFollowed = request.follows(block.status, block.headers())
+        layout = try block.framing().layout(hasBody: hasBody && !isFollowed, canDecode: ContentDecoder.isAvailable)
     }
 
     /// Decodes as many bytes as `budget` allows.
@@ -75,11 +83,15 @@ struct CurlResponse: ~Copyable {
         within budget: inout DecodingBudget,
         hasRoom ready: @escaping @Sendable () -> Void
     ) throws(TransportError) -> CurlBodyWrite {
+        guard !isFollowed else {
+            receivedBytes += Int64(bytes.count)
+            return receivedBytes > Self.longestRedirect ? .endsExchange : .complete
+        }
         try begin()
         let receiver = writer?.receiver
         guard receiver?.hasRoom(orCall: ready) != false else { return .awaitsRoom }
         let write = try decode(bytes, within: &budget, ready)
-        if let progress, !request.mayFollow(block.status) {
+        if let progress {
             progress(TransferProgress(.download, completedBytes: decodedBytes, totalBytes: layout.decodedLength))
         }
         return write

@@ -8,7 +8,8 @@ import Foundation
 /// - Requests to one `https` host wait half a second for a connection that another request opens, because HTTP/2 can carry
 ///   all of them; then the next request opens another connection.
 /// - Bodies in gzip, deflate, Brotli and Zstandard are decoded; the header lines are not changed. A body in an unknown
-///   content coding is not decoded. A truncated body, an unknown transfer coding and more than two codings are errors.
+///   content coding is not decoded. A truncated body, an unknown transfer coding and more than two codings are errors, but not
+///   of a redirect that is followed, whose body is dropped: up to 64 KB, or half a second, keep its connection.
 /// - The progress of a download counts decoded bytes; the total is known when the response states its length and is not coded.
 /// - When a persistent connection is lost before a response begins, an idempotent request is sent again, and so is one that
 ///   an HTTP/2 server refused to process. Any other request is sent once and fails with

@@ -51,7 +51,7 @@ final class URLSessionExchange: Sendable {
         bodyBytes = reader.totalBytes ?? 0
         body = Lock(reader)
         timer = ExchangeTimer(ExchangeDeadlines(request))
-        timer.start { [weak self] error in self?.fail(error) }
+        timer.start { [weak self] error in self?.endAndCancel { $0.outcome(of: error) } }
     }
 
     /// Stores the caller, which is resumed at once if the exchange has ended.
@@ -105,6 +105,8 @@ final class URLSessionExchange: Sendable {
     }
 
     func receive(_ data: Data) {
+        // Only a body that ends leaves a connection that can be used again; the timeout limits the wait for that.
+        guard !state.withLock({ $0.isFollowed }) else { return }
         timer.restartTimeout()
         do throws(TransportError) {
             if let receiver {
@@ -178,7 +180,11 @@ final class URLSessionExchange: Sendable {
 
     /// Ends the exchange without a response, and cancels its task.
     func fail(_ error: TransportError) {
-        guard let cancelTask = end({ _ in .failure(error) })?.cancelTask else { return }
+        endAndCancel { _ in .failure(error) }
+    }
+
+    private func endAndCancel(_ decide: (inout URLSessionExchangeState) -> URLSessionExchangeState.Outcome) {
+        guard let ending = end(decide), let cancelTask = ending.cancelTask else { return }
         queues.tasks.async(execute: cancelTask)
     }
 

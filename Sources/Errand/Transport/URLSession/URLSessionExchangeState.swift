@@ -24,6 +24,8 @@ struct URLSessionExchangeState: ~Copyable {
     private var head = HTTPResponse(status: 0)
     private var receivedBytes: Int64 = 0
     private var expectedBytes: Int64?
+    /// Whether it is a redirect that is followed, so that its body does not matter.
+    private(set) var isFollowed = false
     private let clock: ExchangeClock
     private var headAt: MonotonicClock.Instant?
     private var measured: ExchangeTimings?
@@ -63,7 +65,9 @@ struct URLSessionExchangeState: ~Copyable {
         }
         try request.limits.check(headers)
         (head.status, head.headers) = (status, headers)
-        expectedBytes = try Self.decodedLength(headers, hasBody: request.method.allowsResponseBody(status))
+        isFollowed = request.follows(status, headers)
+        let hasBody = request.method.allowsResponseBody(status) && !isFollowed
+        expectedBytes = try Self.decodedLength(headers, hasBody: hasBody)
         (phase, headAt) = (.receiving, MonotonicClock.now)
         return expectedBytes
     }
@@ -100,12 +104,12 @@ struct URLSessionExchangeState: ~Copyable {
     mutating func receive(storedBytes: Int, for request: HTTPRequest) -> TransferProgress? {
         guard phase == .receiving else { return nil }
         receivedBytes += Int64(storedBytes)
-        guard !request.mayFollow(head.status) else { return nil }
         return TransferProgress(.download, completedBytes: receivedBytes, totalBytes: expectedBytes)
     }
 
     /// Returns the outcome of a task that has ended with `error`; a response is without its body.
     func outcome(of error: TransportError?) -> Outcome {
+        if isFollowed { return .success(head) }
         if let error, !isChallengeRefused || !error.isURLSessionCancellation { return .failure(error) }
         guard phase == .receiving else { return .failure(TransportError(.badResponse, "there is no response")) }
         // Not every session reports that a body over HTTP/2 has ended early.
