@@ -118,7 +118,7 @@ struct ResponseReader: Sendable {
     /// An optional is `nil` if the status is not 2xx. `response` receives the code and message of the envelope.
     func value<Value: Decodable>(of response: inout APIResponse, as type: Value.Type) throws -> Value {
         let isRefusal = !response.isSuccess && Value.self is any OptionalValue.Type
-        guard !response.body.isEmpty, !isRefusal else { return try valueOfNothing() }
+        guard hasContent(response), !isRefusal else { return try valueOfNothing() }
         guard let envelope = service.envelope, !envelope.isWholeBody else {
             return try whole(response)
         }
@@ -135,6 +135,11 @@ struct ResponseReader: Sendable {
             let reason = "the response is not in the service's envelope (\(error.place)); \(remedy)"
             throw APIError(.decoding, reason: reason, underlying: error)
         }
+    }
+
+    /// A JSON text is more than blanks, which some servers send where there is nothing to send.
+    private func hasContent(_ response: APIResponse) -> Bool {
+        custom == nil ? !response.body.allSatisfy(\.isJSONBlank) : !response.body.isEmpty
     }
 
     private func whole<Value: Decodable>(_ response: APIResponse) throws -> Value {

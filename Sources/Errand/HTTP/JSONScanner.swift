@@ -30,12 +30,7 @@ struct JSONScanner {
     }
 
     mutating func skipBlanks() {
-        while position < bytes.count {
-            switch bytes[position] {
-            case 0x20, 0x0A, 0x0D, 0x09: position += 1
-            default: return
-            }
-        }
+        while position < bytes.count, bytes[position].isJSONBlank { position += 1 }
     }
 
     /// Returns the range between the quotation marks; does not examine UTF-8 and pairs of surrogates.

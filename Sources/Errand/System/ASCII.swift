@@ -13,6 +13,9 @@ extension UInt8 {
     /// Header values may contain TAB.
     var isControlExceptTab: Bool { isASCIIControl && self != UInt8(ascii: "\t") }
 
+    /// RFC 8259 section 2.
+    var isJSONBlank: Bool { self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09 }
+
     var isSpaceOrTab: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
 
     /// RFC 9110 section 5.6.2.

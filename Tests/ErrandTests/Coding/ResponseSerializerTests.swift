@@ -39,6 +39,11 @@ struct ResponseSerializerTests {
     ) async throws {
         let service = APIService.sample { $0.envelope = envelope }
         #expect(try await result(MaybeRequest.self, "", status: 204, service: service).get() == nil)
+        for blanks in [" ", "\r\n\t "] {
+            #expect(try await result(MaybeRequest.self, blanks, service: service).get() == nil)
+            let failure = await result(GoodsRequest.self, blanks, service: service).error
+            #expect(failure?.reason?.contains("no content to decode") == true)
+        }
         let failure = await result(GoodsRequest.self, "", status: 204, service: service).error
         #expect(failure?.type == .decoding)
         #expect(
