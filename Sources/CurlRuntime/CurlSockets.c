@@ -14,6 +14,7 @@
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -119,6 +120,28 @@ bool curlrt_sockets_are_silent(curlrt_sockets *sockets, int port) {
         if (errno != EAGAIN && errno != EWOULDBLOCK) return false;
     }
     return true;
+}
+
+static curlrt_sending sending(int descriptor) {
+    // The `tcp_info` of some C libraries ends before the last one.
+    enum { last_data_sent = 44, bytes_acked = 120 };
+    uint8_t info[bytes_acked + sizeof(int64_t)];
+    socklen_t length = sizeof info;
+    uint32_t silence;
+    curlrt_sending sending = {0};
+    if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, info, &length) != 0 || length < sizeof info) return sending;
+    memcpy(&silence, info + last_data_sent, sizeof silence);
+    memcpy(&sending.acknowledged, info + bytes_acked, sizeof sending.acknowledged);
+    sending.silence = silence;
+    return sending;
+}
+
+curlrt_sending curlrt_sockets_sending(curlrt_sockets *sockets, int port) {
+    for (size_t index = 0; port > 0 && index < sockets->count; index++) {
+        const int descriptor = sockets->all[index].descriptor;
+        if (local_port(descriptor) == port) return sending(descriptor);
+    }
+    return (curlrt_sending){0};
 }
 
 static int64_t round_trip(int descriptor) {

@@ -72,6 +72,9 @@ package struct ExchangeDeadlines {
         (isTimeoutPaused, lastActivity) = (false, now)
     }
 
+    /// Does nothing if the timeout was restarted later.
+    mutating func moveTimeout(to activity: MonotonicClock.Instant) { lastActivity = max(lastActivity, activity) }
+
     /// Does nothing unless the timeout was last restarted at `start`.
     mutating func moveTimeout(from start: MonotonicClock.Instant, to end: MonotonicClock.Instant) {
         if lastActivity == start { lastActivity = end }

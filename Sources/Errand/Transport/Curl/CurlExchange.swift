@@ -40,6 +40,7 @@ final class CurlExchange: @unchecked Sendable {
     @exclusivity(unchecked) var deadlines: ExchangeDeadlines
     /// Whether the end of the time limits is no error, because nothing that is still to come is needed.
     private var hasEarlyResponse = false
+    private var acknowledgedBytes: Int64 = 0
     /// When the loop resumes the upload of a refused request; `.max` for never.
     private(set) var nextResumption = MonotonicClock.Instant.max
     var isPostponed = false
@@ -264,6 +265,19 @@ final class CurlExchange: @unchecked Sendable {
     func expire(at now: MonotonicClock.Instant) {
         guard !hasEarlyResponse else { return succeed() }
         if let error = deadlines.error(at: now) { fail(error) }
+    }
+
+    /// Restarts the timeout while the system sends what it has taken of an upload; `false` when it is over.
+    ///
+    /// What is sent again to a peer that has vanished is nothing that it acknowledges. Not over HTTP/2, where other requests use
+    /// the connection.
+    func isSending(at now: MonotonicClock.Instant) -> Bool {
+        guard !hasEarlyResponse, upload.hasBody, host?.isMultiplexed != true, let sending = handle?.sending,
+            sending.acknowledgedBytes > acknowledgedBytes
+        else { return false }
+        acknowledgedBytes = sending.acknowledgedBytes
+        deadlines.moveTimeout(to: now - sending.silence)
+        return now < deadlines.next
     }
 
     func succeed() {

@@ -205,6 +205,11 @@ final class CurlHandle {
         return exchange?.attempts ?? 0 > 0 && connection.pointee.step == 0
     }
 
+    /// What the system has sent on the connection.
+    var sending: (acknowledgedBytes: Int64, silence: Int64)? {
+        isConnected ? sockets?.sending(fromPort: Int32(easy.number(.localPort))) : nil
+    }
+
     var connecting: CurlConnecting { connection.pointee }
 
     /// In nanoseconds; `nil` unless a connection is open but not ready.
@@ -273,7 +278,11 @@ final class CurlHandle {
 
     private func reason(_ code: CurlCode, of exchange: CurlExchange) -> String {
         guard code != .couldntResolveHost || hasNoThread else { return TransportError.noAddress(of: exchange.request) }
-        let text = String(cString: errorText)
+        var text = String(cString: errorText)
+        let identity = settings.configuration.tls.clientIdentity
+        for file in [identity?.certificate, identity?.privateKey].compactMap(\.self) {
+            text = text.replacing(file.path, with: Redactor.fileName(of: file))
+        }
         return text.isEmpty || text.mayHavePassword ? CurlLibrary.errorText(for: code.rawValue) : text
     }
 }

@@ -246,7 +246,9 @@ final class CurlLoop: @unchecked Sendable {
         // That of the turn, to which the bytes belong that were received in it.
         let now = turn.start
         guard now >= turn.alarm else { return }
-        for exchange in running.filter({ now >= $0.deadlines.next }) { end(exchange) { $0.expire(at: now) } }
+        for exchange in running.filter({ now >= $0.deadlines.next && !$0.isSending(at: now) }) {
+            end(exchange) { $0.expire(at: now) }
+        }
         for exchange in running.filter({ $0.handle?.isConnectOverdue(at: now) == true }) {
             end(exchange) { $0.fail(TransportError(.timeout, "the connection was not ready in time")) }
         }

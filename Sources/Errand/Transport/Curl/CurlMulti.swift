@@ -68,6 +68,13 @@ final class CurlSockets: @unchecked Sendable {
     /// Whether nothing has arrived at the connection from a local port since its last response.
     func isSilent(fromPort port: Int32) -> Bool { curlrt_sockets_are_silent(pointer, port) }
 
+    /// How many bytes the peer of the connection from a local port has acknowledged, 0 if that is not known, and for how long the
+    /// system has sent none, in nanoseconds.
+    func sending(fromPort port: Int32) -> (acknowledgedBytes: Int64, silence: Int64) {
+        let sending = curlrt_sockets_sending(pointer, port)
+        return (sending.acknowledged, sending.silence * 1_000_000)
+    }
+
     func beginMeasuring() { curlrt_sockets_begin_measuring(pointer) }
 
     /// How many bytes libcurl has read from each socket since the last call.

@@ -102,6 +102,35 @@ struct CurlDeadlineTests {
         #expect(error?.reason.contains("silent") == slowness.isSilent)
     }
 
+    /// Returns the port of a server that reads a little at a time, with a small buffer, so that the client's system has most of a
+    /// body for a long time.
+    private func startSlowReader(of bodyBytes: Int) throws -> UInt16 {
+        let (listener, port) = try Loopback.listen()
+        var size: Int32 = 2_048
+        setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        Thread {
+            let connection = accept(listener, nil, nil)
+            var (buffer, received) = ([UInt8](repeating: 0, count: 4_096), 0)
+            while received < bodyBytes, case let count = read(connection, &buffer, buffer.count), count > 0 {
+                received += count
+                usleep(20_000)
+            }
+            let response = Array("HTTP/1.1 204 No Content\r\n\r\n".utf8)
+            send(connection, response, response.count, Int32(MSG_NOSIGNAL))
+            close(connection)
+            close(listener)
+        }.start()
+        return port
+    }
+
+    @Test func `An upload goes on while the system sends what it has taken of it`() async throws {
+        let body = Data(repeating: 1, count: 400_000)
+        let port = try startSlowReader(of: body.count)
+        var request = HTTPRequest(.post, URL("http://127.0.0.1:\(port)/"), body: .data(body))
+        request.timeout = .milliseconds(300)
+        #expect(try await transport.send(request).status == 204)
+    }
+
     /// A request whose observer opens `blocked` and then blocks the loop, for longer than the timeout of another exchange.
     private func blockingRequest(to server: FixtureServer, _ blocked: Gate) -> HTTPRequest {
         var request = HTTPRequest(.get, server.url("/"))
