@@ -13,9 +13,9 @@ public import FoundationNetworking
 public struct TransportConfiguration: Sendable {
     /// The proxy server for the requests.
     public enum Proxy: Sendable {
-        /// The proxy server of the environment variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`; on Apple's
-        /// platforms, that of the system's settings. The transport of Linux uses no proxy server if none of the first three is
-        /// set when it is created; otherwise, it reads the variables for each request.
+        /// The proxy server of the environment variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, all but the
+        /// first also in upper case; on Apple's platforms, that of the system's settings. The transport of Linux uses no proxy
+        /// server if none of the first three is set when it is created; otherwise, it reads the variables for each request.
         case environment
         /// This proxy server; the URL has a host and the scheme `http`, `https`, `socks4`, `socks4a`, `socks5` or `socks5h`, and
         /// may contain user and password. Apple's platforms support only `http`, `https` and `socks5h`.
@@ -164,6 +164,14 @@ extension TransportConfiguration {
             guard Self.proxySchemes.contains(url.scheme?.lowercased() ?? ""), url.host?.isEmpty == false else {
                 let schemes = "http, https, socks4, socks4a, socks5 and socks5h"
                 throw .refusal(of: "proxy", "the URL needs a host and one of the schemes \(schemes)")
+            }
+            guard (1...65_535).contains(url.port ?? 1) else {
+                throw .refusal(of: "proxy", "the port of the URL is not from 1 to 65535")
+            }
+            // libcurl would use no proxy server.
+            let login = [url.user(percentEncoded: true), url.password(percentEncoded: true)].compactMap(\.self)
+            guard !login.contains(where: { $0.contains(/%([01].|7[Ff])/) }) else {
+                throw .refusal(of: "proxy", "the user or the password has a control character")
             }
         }
         if let path = unixSocketPath {

@@ -67,6 +67,13 @@ final class TestAuthority: Sendable {
         try (certificate + key).write(to: identity(name))
     }
 
+    /// The key of the certificate called `name`, encrypted.
+    func encryptedKey(_ name: String, _ password: String) throws -> URL {
+        let file = "\(UUID().uuidString).key"
+        try openssl("pkey -in \(name).pem -aes256 -passout pass:\(password) -out \(file)")
+        return directory.appending(path: file)
+    }
+
     private func openssl(_ arguments: String) throws {
         let command = ["openssl"] + arguments.split(separator: " ").map(String.init)
         let ending = try TestProgram(command, in: directory).waitForEnding()

@@ -153,6 +153,11 @@ struct TransportConfigurationTests {
         Mistake("proxy", "a file") { $0.proxy = .url(URL("file:///tmp/proxy")) },
         Mistake("proxy", "no scheme") { $0.proxy = .url(URL("//proxy.test:3128")) },
         Mistake("proxy", "no host") { $0.proxy = .url(URL("http:3128")) },
+        Mistake("proxy", "port 0") { $0.proxy = .url(URL("http://proxy.test:0")) },
+        Mistake("proxy", "port 65536") { $0.proxy = .url(URL("http://proxy.test:65536")) },
+        Mistake("proxy", "a user with NUL") { $0.proxy = .url(URL("http://us%00er:x@proxy.test")) },
+        Mistake("proxy", "a password with LF") { $0.proxy = .url(URL("socks5h://user:pa%0ass@proxy.test")) },
+        Mistake("proxy", "a password with DEL") { $0.proxy = .url(URL("http://user:%7F@proxy.test")) },
         Mistake("proxy", "beside a socket") {
             ($0.proxy, $0.unixSocketPath) = (.url(URL("http://proxy.test:3128")), "/tmp/s")
         },

@@ -81,7 +81,8 @@ extension CurlEasy {
         try setRequired(.sslCert, to: identity?.certificate.path)
         try setRequired(.sslCertType, to: identity?.isPKCS12 == true ? "P12" : "PEM")
         try setRequired(.sslKey, to: identity?.privateKey?.path)
-        try setRequired(.keyPasswd, to: identity?.password)
+        // Without one, OpenSSL asks for it on the terminal.
+        try setRequired(.keyPasswd, to: identity.map { $0.password ?? "" })
     }
 
     /// Without the text a request could be sent to another server, or to an unverified one.

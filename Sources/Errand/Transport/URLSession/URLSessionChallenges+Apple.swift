@@ -162,7 +162,7 @@ struct ImportedIdentity: @unchecked Sendable {
         guard let identity else { return nil }
         self.identity = identity
         guard let file = FileManager.default.contents(atPath: identity.certificate.path) else {
-            throw .refusal(of: "tls.clientIdentity", "\(identity.certificate.lastPathComponent) cannot be read")
+            throw .refusal(of: "tls.clientIdentity", "\(Redactor.fileName(of: identity.certificate)) cannot be read")
         }
         // Without the last option, macOS stores the identity in the user's keychain.
         let options: [String: Any] = [
@@ -173,7 +173,7 @@ struct ImportedIdentity: @unchecked Sendable {
         guard status == errSecSuccess, let item = (result as? [[String: Any]])?.first,
             let key = item[kSecImportItemIdentity as String], let imported = ([key] as? [SecIdentity])?.first
         else {
-            let name = identity.certificate.lastPathComponent
+            let name = Redactor.fileName(of: identity.certificate)
             let reason = "\(name) has no identity, another password, or algorithms that the system does not read"
             throw .refusal(of: "tls.clientIdentity", "\(reason) (\(status))")
         }

@@ -60,6 +60,32 @@ struct CurlProcessTests {
         }
     }
 
+    @Test(.enabled(if: TestAuthority.isAvailable, "openssl is not installed"))
+    func `An encrypted key without a password is an error, for which nobody is asked`() async {
+        await #expect(processExitsWith: .success) {
+            let authority = try TestAuthority()
+            let server = try FixtureServer.start { _, _ in .onAccept(.hang) }
+            let origin = URL("https://127.0.0.1:\(server.port)")
+            // Without a terminal, and with an input that never ends.
+            setsid()
+            let input = Pipe()
+            dup2(input.fileHandleForReading.fileDescriptor, STDIN_FILENO)
+            alarm(60)
+            var configuration = TransportConfiguration()
+            configuration.tls.clientIdentity = ClientIdentity(
+                certificate: authority.identity("client"),
+                privateKey: try authority.encryptedKey("client", "pass"),
+                origins: [origin]
+            )
+            let transport = try CurlTransport(configuration)
+            let error = await #expect(throws: TransportError.self) {
+                try await transport.send(HTTPRequest(.get, origin))
+            }
+            #expect(error?.kind == .security && error?.reason.contains(authority.directory.path) == false)
+            withExtendedLifetime((authority, input)) {}
+        }
+    }
+
     @Test(.fault(77), .enabled(if: TestAuthority.isAvailable, "openssl is not installed"))
     func `A process may end while TLS connections are opened`() async {
         await #expect(processExitsWith: .exitCode(7)) {
