@@ -58,16 +58,16 @@ extension DownloadedFile {
 extension DownloadedFile: Hashable {
     /// Whether both name the same file, by its path after the load has succeeded.
     public static func == (lhs: DownloadedFile, rhs: DownloadedFile) -> Bool {
-        lhs.location.target == rhs.location.target
+        lhs.location.target.path == rhs.location.target.path
     }
 
     /// Hashes the path of the file after the load has succeeded.
-    public func hash(into hasher: inout Hasher) { hasher.combine(location.target) }
+    public func hash(into hasher: inout Hasher) { hasher.combine(location.target.path) }
 }
 
 extension DownloadedFile: RedactedDescription {
-    /// The type and the path of the file.
-    public var description: String { "DownloadedFile(\(url.path(percentEncoded: false)))" }
+    /// The type and the path of the file, without names that may be secret.
+    public var description: String { "DownloadedFile(\(Redactor.path(of: url)))" }
 }
 
 extension ResponseSerializer<DownloadedFile> {

@@ -14,7 +14,8 @@ public struct CookieFileError: Error, Sendable {
         case setAside
         /// Another process held the lock for more than two seconds; the jar tries again.
         case locked
-        /// The file could not be written; the old one is intact, and the jar tries again.
+        /// The file could not be written; the old one is intact, or removed after ``CookieJar/removeAll()``, and the jar tries
+        /// again.
         case cannotWrite
         /// The file format cannot express a cookie without a name or with a TAB; the cookie is kept in memory only.
         case notRepresentable

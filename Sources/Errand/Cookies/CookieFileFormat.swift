@@ -8,7 +8,7 @@ import Foundation
 /// - `#Errand-cleared <time>` after a logout;
 /// - `#Errand-end <checksum>`, of all bytes before it.
 ///
-/// Other tools ignore the comments and drop them when they rewrite the file, which then is a list in order of creation.
+/// Other tools ignore the comments and drop them when they rewrite the file, which then is a list in their order.
 enum CookieFileFormat {
     struct Contents {
         /// Cookies that another tool wrote were updated ``CookieTimestamp/never``.
@@ -82,7 +82,7 @@ extension CookieFileFormat {
 extension CookieFileFormat {
     /// Parses a file that this library, curl or another tool wrote; cookies of other tools were created at `date`.
     ///
-    /// A file with more than `limit` cookies is parsed up to there. As in curl, the last line of another tool needs no line
+    /// A file with `limit` cookies or more is parsed up to there. As in curl, the last line of another tool needs no line
     /// feed; of a file of this library that has lost its end, an unfinished line may be half a cookie.
     static func decode(_ bytes: [UInt8], limit: Int = .max, at date: Date) -> Contents {
         // What is left of the first line alone may be the rest of a file of this library.

@@ -74,8 +74,8 @@ public final class CookieJar: Sendable {
     ///   - file: The file URL of a `cookies.txt`; `nil`, the default, keeps the cookies in memory only.
     ///   - sessionCookies: Whether cookies without an expiry time are saved; they are by default.
     ///   - capacity: The maximum number of cookies in the jar, from 1 to 1,000,000; 3,300 by default. Beyond it, the least
-    ///     recently used cookies are evicted, those of sites with many cookies first. One site has at most 180 cookies. Jars that
-    ///     share a file must have the same capacity.
+    ///     recently used cookies are evicted, those of sites with many cookies first, and there those without `Secure`. One site
+    ///     has at most 180 cookies. Jars that share a file must have the same capacity.
     ///   - publicSuffixList: A list in the format of publicsuffix.org; by default that of the system, which only Linux
     ///     has.
     ///   - trustworthyLoopback: Whether `http` to `localhost`, `*.localhost`, `127.0.0.0/8` and `::1` may set and receive
@@ -131,7 +131,7 @@ public final class CookieJar: Sendable {
         return cleared == .never ? "0" : "\(cleared.microseconds)"
     }
 
-    /// All cookies, oldest first, including expired cookies that have not been removed yet.
+    /// All cookies, oldest first, those of other programs in the order of their file, including expired cookies that have not been removed yet.
     public var cookies: [Cookie] { state.withLock(\.store.cookies) }
 
     /// Stores a cookie as if a response from `url` had set it, for example one of a sign-in in a web view.
@@ -205,8 +205,8 @@ public final class CookieJar: Sendable {
     /// Removes every cookie, from the file too, and begins a new generation.
     ///
     /// Also clears other jars of this process that share the file. Blocks as ``flush()`` does and returns when the change is on
-    /// the disk, so that a logout is permanent. If the file cannot be written, the error hook is called and the jar tries again
-    /// later.
+    /// the disk, so that a logout is permanent. If the file cannot be written, it is removed, even if it is damaged, the error hook
+    /// is called, and the jar tries again later.
     public func removeAll() {
         clearInMemory()
         try? flush()
@@ -220,7 +220,8 @@ public final class CookieJar: Sendable {
 
     /// Saves the changes and returns when they are on the disk; without changes, nothing is written.
     ///
-    /// Blocks for a few milliseconds, and up to two seconds when another process holds the lock.
+    /// Blocks for a few milliseconds, and up to two seconds when another process holds the lock, or four if the jar has begun
+    /// to save by itself.
     ///
     /// - Throws: Why the file could not be written; the jar tries again.
     public func flush() throws(CookieFileError) { try saver?.flush() }
@@ -303,9 +304,10 @@ extension CookieJar {
 }
 
 extension URL {
-    /// Adds `name` before the extension; `/` in it is replaced by `-`.
+    /// Adds `name` before the extension; `/` and `%` in it are percent-encoded.
     func beside(_ name: String) -> URL {
-        let base = deletingPathExtension().lastPathComponent + "-" + name.replacingScalar("/", with: "-")
+        let name = name.replacingScalar("%", with: "%25").replacingScalar("/", with: "%2F")
+        let base = deletingPathExtension().lastPathComponent + "-" + name
         let file = deletingLastPathComponent().appending(component: base)
         return pathExtension.isEmpty ? file : file.appendingPathExtension(pathExtension)
     }

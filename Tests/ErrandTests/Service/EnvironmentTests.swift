@@ -306,7 +306,7 @@ struct EnvironmentTests: SessionScene {
             proxy.switchAccount(to: CookieJar())
         }
         #expect(try folder.names.contains("cookies-staging.txt"))
-        #expect(URL("file:///a/jar").beside("x/y").path == "/a/jar-x-y")
+        #expect(URL("file:///a/jar").beside("x/y%").path == "/a/jar-x%2Fy%25")
     }
 
     @Test(.fault(59)) func `A switch of the account ends the loads of all environments`() async {
