@@ -28,8 +28,8 @@ public final class APIChain: APIGroup {
     /// - Parameters:
     ///   - make: Returns the request; called once, on the main actor. An error that is not an ``APIError`` becomes the
     ///     underlying error of an `invalidRequest`.
-    ///   - recover: Returns a replacement response after the request failed, for example that of another request. An error that
-    ///     it throws fails the chain. Not called when the chain or its request is cancelled. Without this closure, a failure of
+    ///   - recover: Returns a replacement response after the request, or `make`, failed, for example that of another request. An
+    ///     error that it throws fails the chain. Not called when the chain or its request is cancelled. Without this closure, a failure of
     ///     the request fails the chain.
     /// - Returns: The request's outcome.
     @discardableResult
@@ -41,7 +41,7 @@ public final class APIChain: APIGroup {
         append { group throws(APIError) in
             do throws(APIError) {
                 let request = { () throws(APIError) -> Manager in
-                    do { return try make() } catch { throw APIError(thrownByApp: error) }
+                    do { return try make() } catch { throw APIError(thrownBy: "make", error) }
                 }
                 try await outcome.load(in: group, request) { $0 }
             } catch {
@@ -52,7 +52,7 @@ public final class APIChain: APIGroup {
                         group.replaceFailure(by: nil)
                         return response
                     } catch {
-                        let failure = APIError(thrownByApp: error)
+                        let failure = APIError(thrownBy: "recover", error)
                         group.replaceFailure(by: failure)
                         throw failure
                     }
@@ -71,8 +71,8 @@ public final class APIChain: APIGroup {
 }
 
 extension APIError {
-    fileprivate init(thrownByApp error: any Error) {
-        let reason = "the next request cannot be created"
+    fileprivate init(thrownBy closure: String, _ error: any Error) {
+        let reason = "the closure \(closure) of a chain has thrown an error"
         self = error as? APIError ?? APIError(.invalidRequest, reason: reason, underlying: error)
     }
 }

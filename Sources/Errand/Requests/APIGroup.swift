@@ -7,7 +7,7 @@ public import Observation
 ///
 /// If a group that ``start()`` began fails, it calls the ``ErrorPresenter`` of one request, once, before its delegate. A batch
 /// presents the first failure of a request that presents errors; a chain presents the failure that ended it, if that is the
-/// failure of a request. A group that only ``run()`` began throws its error instead.
+/// failure of a request, or of what recovers from it. A group that only ``run()`` began throws its error instead.
 ///
 /// A running group retains itself and its requests. When it has ended, it releases the requests and the closures that create
 /// them; only the ``APIOutcome``s remain.
@@ -94,7 +94,7 @@ public import Observation
 
     /// Keeps the first failure of a request that presents errors.
     func recordFailure(_ error: APIError, _ presentation: Presentation) {
-        guard failure == nil, presentsErrors, result == nil, task?.isCancelled == false else { return }
+        guard failure == nil, result == nil, task?.isCancelled == false else { return }
         failure = (error, presentation)
     }
 
@@ -149,10 +149,10 @@ extension APIGroup: CustomReflectable {
     /// The group has failed; the responses received before are in its ``APIOutcome``s.
     func group(_ group: APIGroup, didFailWith error: APIError)
 
-    /// The group was cancelled. Does nothing by default.
+    /// The group was cancelled, or each of its requests. Does nothing by default.
     func groupDidCancel(_ group: APIGroup)
 
-    /// A request has succeeded, failed or been cancelled; called before the group's ending. Does nothing by default.
+    /// A request has succeeded, failed or been cancelled alone; called before the group's ending. Does nothing by default.
     func group(_ group: APIGroup, didFinish count: Int, of total: Int)
 }
 

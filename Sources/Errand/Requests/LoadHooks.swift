@@ -71,9 +71,7 @@ extension BaseAPIRequest {
         if !role.isLoginRequest { service.setLoginOwner(sentBy: proxy) }
         if var envelope = options.envelope {
             // An error that is not wrapped may have a code of the service.
-            if envelope.isWholeBody, let inherited = service.envelope {
-                envelope.loginExpiredCodes = inherited.loginExpiredCodes
-            }
+            if envelope.isWholeBody { envelope.loginExpiredCodes = service.envelope?.loginExpiredCodes ?? [] }
             service.envelope = envelope
         }
         if !options.adapters.isEmpty { service.adapters.append(options.adapters) }

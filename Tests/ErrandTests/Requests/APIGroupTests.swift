@@ -506,6 +506,18 @@ struct GroupErrorTests {
         #expect(presenter.types == [.http])
     }
 
+    @Test func `A group that is started after one of its requests has failed presents the failure`() async {
+        let batch = APIBatch()
+        let failing = batch.add(server.goods("/fail/1"))
+        batch.add(server.goods("/later/goods/2"))
+        let run = Task { try? await batch.run() }
+        await suspend(while: failing.result == nil)
+        batch.start()
+        server.later.open()
+        await run.value
+        #expect(presenter.types == [.http])
+    }
+
     @Test func `A request that a batch shares with a delegate is presented once`() async {
         let (request, delegate) = (server.goods("/later/fail/1"), Screen())
         request.customRestartPolicy = .ignoreNew

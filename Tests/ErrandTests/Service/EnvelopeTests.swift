@@ -154,6 +154,18 @@ struct EnvelopeTests {
         #expect(request.errorType == .loginExpired)
     }
 
+    @Test func `Without any envelope there are no login-expired codes`() async {
+        let service = APIService.sample {
+            $0.envelope = nil
+            $0.failureReader = .keys(code: "code", message: "msg")
+        }
+        for envelope in [nil, Envelope.wholeBody] {
+            let body = #"{"code":11010}"#
+            let request = await loaded(GoodsRequest.self, body, status: 400, envelope: envelope, service: service)
+            #expect(request.errorType == .http)
+        }
+    }
+
     @Test func `The code and message of a success are readable, whatever the type`() async {
         let body = #"{"errcode":201,"msg":"已保存","data":"inside"}"#
         let service = APIService.sample { $0.envelope?.successCodes = [201] }
