@@ -94,7 +94,11 @@ final class LoadTable: Sendable {
 
     /// Removes the former file, that of a response that is received again.
     func setFile(_ file: (any LoadFile)?, of id: RequestID, isRefused: Bool = false) -> Bool {
-        let former = update(id) { exchange(&$0.file, with: file) }
+        let former = update(id) { load in
+            // Who finds no file from now on removes what is left of one that is being left.
+            load.file?.willDiscard()
+            return exchange(&load.file, with: file)
+        }
         former??.discard(isRefused: isRefused)
         return former != nil
     }

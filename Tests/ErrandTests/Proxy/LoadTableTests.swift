@@ -42,6 +42,14 @@ struct LoadTableTests {
         #expect(!table.containsAny(of: ids))
     }
 
+    @Test func `A file is being left from when the table has it no more`() {
+        let id = insert(1)[0]
+        let file = RecordedFile()
+        #expect(table.setFile(file, of: id) && file.calls.isEmpty)
+        table.discardFile(of: id)
+        #expect(file.calls == ["will discard", "discard"])
+    }
+
     @Test func `Nothing is recorded for a load that has ended`() throws {
         let id = insert(1)[0]
         _ = table.claim(id)
@@ -128,4 +136,17 @@ struct LoadTableTests {
         #expect(rest == 0)
         await task.value
     }
+}
+
+private final class RecordedFile: LoadFile {
+    private let recorded = Lock<[String]>([])
+    var calls: [String] { recorded.withLock(\.self) }
+    var place: FilePlace { preconditionFailure("not called") }
+    var location: FileLocation { preconditionFailure("not called") }
+    var canContinue: Bool { false }
+
+    func write(_ body: Data) {}
+    func commit() {}
+    func willDiscard() { recorded.withLock { $0.append("will discard") } }
+    func discard(isRefused: Bool) { recorded.withLock { $0.append("discard") } }
 }
