@@ -20,6 +20,8 @@ struct LoadedPages<Item> {
     // The number of items that the server sent before the first page.
     private var itemsBefore: Int?
     private var largestPage = 0
+    // That no page has contained since.
+    private var insertedCount = 0
     // Of the pages that the last one to be added at the beginning does not lead to.
     private var cutRows = 0
 
@@ -68,11 +70,7 @@ struct LoadedPages<Item> {
             }
         }
         let info = completed(info, itemsBefore: itemsBefore?.addingClamped(pages.receivedCount - start.precedingItems))
-        setNext(
-            after: info,
-            isKnown: newItems.isEmpty || rules.itemID == nil ? nil : insertedRows.isEmpty,
-            rules: rules
-        )
+        setNext(after: info, isKnown: isKnown(newItems, rules), rules: rules)
         let received = max(0, info.itemCount - start.precedingItems)
         guard next != nil || received > 0 || !insertedRows.isEmpty || pages.isEmpty else {
             return visited.remove(info.position)
@@ -178,6 +176,7 @@ extension LoadedPages {
         case .insert(let item):
             let page = pages.index(ofRow: max(0, edit.row - 1))
             store.insert(item, at: edit.row, itemID: rules.itemID)
+            insertedCount += 1
             insertedRows = insertedRows.afterInsertion(at: edit.row)
             adjustCounts(by: 1, ofPage: page, for: edit, strategy: rules.strategy)
         case .remove:
@@ -265,6 +264,15 @@ extension LoadedPages {
             nextStart = PageStart(info.position)
             blockedReason = error.description
         }
+    }
+
+    /// Whether the list has had all items of a page before; `nil` if that says nothing about the server.
+    private mutating func isKnown(_ newItems: [Item], _ rules: ListRules<Item>) -> Bool? {
+        guard !newItems.isEmpty, rules.itemID != nil else { return nil }
+        guard insertedRows.isEmpty, insertedCount > 0 else { return insertedRows.isEmpty }
+        // The app may have inserted them.
+        insertedCount = max(0, insertedCount - newItems.count)
+        return nil
     }
 
     private mutating func setPrevious(before info: PageInfo, strategy: any PageStrategy) {

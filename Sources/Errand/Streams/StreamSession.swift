@@ -106,7 +106,7 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
         // In seconds, because multiplying a long `Duration` can overflow.
         let longest = min(
             base / .seconds(1) * Double(1 << min(attempts, 30)),
-            strategy.maxReconnectionDelay / .seconds(1)
+            max(.milliseconds(100), strategy.maxReconnectionDelay) / .seconds(1)
         )
         let leastTime = max(Self.defaultDelay, .seconds(longest))
         self.connection.withLock { ($0.isOpen, $0.attempts, $0.leastTime) = (false, attempts + 1, leastTime) }

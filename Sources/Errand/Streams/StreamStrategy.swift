@@ -6,7 +6,7 @@ public struct StreamStrategy<Element: Sendable>: Sendable {
     ///
     /// A larger one fails the load with `responseTooLarge`.
     public var elementBytes = 1 << 20
-    /// The longest delay before a reconnection of an event stream; 30 s by default.
+    /// The longest delay before a reconnection of an event stream, at least 100 ms; 30 s by default.
     ///
     /// The first delay is the time that the server has sent as `retry`, at least 100 ms, or 3 s. Those after it are random,
     /// from 0 up to a longest one that doubles with each attempt, at least 500 ms ("full jitter"). They begin anew after a

@@ -377,6 +377,14 @@ struct ListEditTests {
         #expect(list.items.map(\.id) == [1, 3, 2])
     }
 
+    @Test func `Pages of items that the app has inserted are no repetition by the server`() async throws {
+        use(.cursor)
+        await load(1)
+        for row in 3..<15 { try list.insert(server.insert(at: row), at: row) }
+        await loadRest()
+        #expect(list.items == server.entries)
+    }
+
     @Test func `A page requested by cursor is not requested again after an edit, and its total is the one before`()
         async throws
     {

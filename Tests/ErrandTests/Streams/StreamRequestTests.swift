@@ -662,6 +662,24 @@ struct StreamRequestTests {
         #expect(await screen.screen.ending() == .cancelled)
     }
 
+    @Test(arguments: [Duration.zero, .seconds(-1)])
+    func `An event stream does not connect again at once, whatever the longest delay is`(_ longest: Duration)
+        async throws
+    {
+        respond((0..<3).map { _ in Self.events("retry: 0\ndata: a\n\n") })
+        let request = make(EventStream.self)
+        request.customStrategy = .events
+        request.customStrategy?.maxReconnectionDelay = longest
+        request.ownOptions.reportsActivity = true
+        request.loadData()
+        for _ in 0..<2 {
+            #expect(await delay(of: request) == .milliseconds(100))
+            clock.advance(by: .milliseconds(100))
+        }
+        request.cancelAllRequests()
+        #expect(await screen.screen.ending() == .cancelled)
+    }
+
     @Test(arguments: ["status", "type", "post", "never", "first"])
     func `Some endings of an event stream are final`(_ reason: String) async {
         let request = make(EventStream.self)
