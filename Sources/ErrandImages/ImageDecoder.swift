@@ -12,7 +12,7 @@ public struct ImageDecoder<Image: Sendable>: Sendable {
     /// - Parameters:
     ///   - bytes: Returns the memory in bytes that an image takes, for the capacity of an ``ImageMemoryCache``.
     ///   - decode: Decodes an image for a target. Called off the main actor, not for a load that was cancelled before. An error
-    ///     becomes the underlying error of a `decoding` failure.
+    ///     other than an `APIError` becomes the underlying error of a `decoding` failure.
     public init(
         bytes: @escaping @Sendable (Image) -> Int,
         decode: @escaping @Sendable (ImageContent, ImageTarget) throws -> Image

@@ -13,7 +13,7 @@ import Foundation
 ///
 /// However many callers ask for an image, it is loaded once; each caller has a receipt that cancels only its own interest.
 /// Images are kept in a ``memoryCache``, and their responses in the cache of the proxy. When a session of the
-/// service ends or begins, for example with a logout, what is in memory is removed.
+/// service has ended or begun, for example with a logout, what is in memory is removed with the next use of the loader.
 ///
 /// The URL of an image may have another origin than the service: then it is loaded without the service's headers, adapters and
 /// login, with the cookies of its host.
@@ -30,7 +30,9 @@ import Foundation
     public let limits: ImageLimits
     /// The order of the images that wait; first in first out by default.
     public var order: ImageOrder
-    /// How many images are loaded and decoded at a time; at most half of them are prefetches, but at least one.
+    /// How many images are loaded at a time; at most half of them begin as prefetches, but at least one.
+    ///
+    /// Of one URL, the images of several targets may be decoded at a time.
     public let maxConcurrentLoads: Int
     /// The number of loads that have begun.
     public private(set) var fetchCount = 0
@@ -134,7 +136,8 @@ import Foundation
     /// Keeps an image in memory instead of the one of a request, for example one that the user has just uploaded.
     ///
     /// - Parameters:
-    ///   - image: The image; `nil` only removes the one of the request, which is then loaded again.
+    ///   - image: The image; `nil` only removes the one of the request, which is then loaded again. What loads of its URL that
+    ///     have begun deliver is not kept.
     ///   - request: The request, with its target.
     public func setCachedImage(_ image: Image?, for request: ImageRequest) {
         updateSession()

@@ -13,7 +13,7 @@ import Foundation
 
     /// The largest number of bytes; a larger image is not kept.
     ///
-    /// When it is exceeded, images are removed down to three fifths of it.
+    /// When it is exceeded, images are removed down to three fifths of it, but not the newest.
     public let capacity: Int
     /// The number of bytes that the images take.
     public private(set) var bytes = 0

@@ -4,7 +4,7 @@ import Errand
 public enum ImageOrder: Sendable, Hashable {
     /// What was asked for first is loaded first; the default.
     case firstInFirstOut
-    /// What was asked for last is loaded first, for lists that are scrolled fast.
+    /// What was asked for last is loaded first, for lists that are scrolled fast; asked for again, it keeps its place.
     case lastInFirstOut
 }
 

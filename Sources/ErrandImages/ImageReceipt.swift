@@ -24,7 +24,8 @@ public import Errand
 
     /// Changes the priority, for example of an image whose cell has become visible; a prefetch becomes an ordinary load.
     ///
-    /// The load has the highest priority of its callers. An image that waits queues as if it were new.
+    /// The load has the highest priority of its callers. An image that waits, and whose priority
+    /// changes, queues as if it were new.
     public func setPriority(_ priority: RequestPriority) { setRank(ImageRank(priority)) }
 }
 

@@ -89,9 +89,11 @@ public struct ImageTarget: Sendable, Hashable {
     /// The image with all its pixels, unprocessed.
     public static let whole = ImageTarget()
 
-    /// In pixels, not points; `nil` for all pixels of the image.
+    /// In pixels, not points; `nil` for no limit.
+    ///
+    /// With neither width nor height, the image has all its pixels.
     public var width: Int?
-    /// In pixels, not points; `nil` for all pixels of the image.
+    /// In pixels, not points; `nil` for no limit.
     public var height: Int?
     /// How the image and the size go together; `fill` by default.
     public var mode: Mode

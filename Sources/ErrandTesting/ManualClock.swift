@@ -46,8 +46,9 @@ public final class ManualClock: APIClock {
 
     /// Advances the clock and resumes the tasks whose wait has ended, the earliest first.
     ///
-    /// May return before the resumed tasks run.
+    /// May return before the resumed tasks run. A negative duration is a programming error: a clock never goes back.
     public func advance(by duration: Duration) {
+        precondition(duration >= .zero, "a clock never goes back")
         let due = state.withLock { state in
             state.uptime += duration
             let due = state.sleepers.filter { $0.value.end <= state.uptime }

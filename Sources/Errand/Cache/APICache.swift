@@ -66,7 +66,8 @@ public final class APICache: Sendable {
     /// - Parameters:
     ///   - folder: The folder, which is made when it is needed. It must contain nothing else.
     ///   - capacity: The greatest number of bytes of all responses, of all sessions; 100 MB by default. Beyond it, the least
-    ///     recently used responses are removed. A response of more than a tenth is not stored.
+    ///     recently used responses are removed. A response of more than a tenth is not stored, nor is
+    ///     the one before it kept.
     ///   - usesHeuristicFreshness: Whether a response with a `Last-Modified` and no expiry time is fresh for a tenth of its age
     ///     (RFC 9111 section 4.2.2), at most a day; false by default, so that such a response is validated.
     public init(folder: URL, capacity: Int = 100_000_000, usesHeuristicFreshness: Bool = false) {

@@ -9,7 +9,7 @@ import Foundation
 /// response is given only to a load of the same session, method, URL and body, whose headers do not differ in what the response
 /// varies by. The body must be in memory, have no parts of a form and at most 1 MiB, otherwise the load fails with
 /// `invalidRequest`. Common parameters are a part of what must be the same; what adapters add, such as a time stamp or a
-/// signature, is not. Only successes are stored: no business failure, no expired login, and no response that a validator refuses.
+/// signature, is not. Only successes are stored: no business failure and no expired login; what a validator refuses is removed.
 ///
 /// The rules share what they store, except that of another ``version(_:)``, and share nothing with ``http``. A request that
 /// changes something on the server removes what is stored of its URL for ``http``, and nothing of a rule: load it with
@@ -55,7 +55,7 @@ public enum CacheMiss: String, Sendable {
     case varies
     /// What is stored is too old.
     case stale
-    /// The request or the stored response asks to validate it.
+    /// The request, its policy or the stored response asks to validate it.
     case mustValidate
     /// The stored response could not be read or decoded; it was removed.
     case unreadable

@@ -1,6 +1,6 @@
 /// An array that is empty if the server omits it or sends `null`, instead of failing to decode.
 ///
-/// Works with every decoder; with a lenient one, a property that is an empty string is an empty array as well. Any other value is
+/// Works with every decoder; with a lenient one, an array that is an empty string is empty as well. Any other value is
 /// decoded as without the wrapper. The wrapper cannot be encoded: a type that is encoded as well has other models for its
 /// responses.
 ///

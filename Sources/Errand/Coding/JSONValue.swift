@@ -54,7 +54,7 @@ public enum JSONValue: Sendable, Hashable {
 }
 
 extension JSONValue {
-    /// Parses a JSON text: RFC 8259 in UTF-8, at most 512 arrays and objects deep.
+    /// Parses a JSON text: RFC 8259 in UTF-8, also with a comma after a last element, at most 512 arrays and objects deep.
     ///
     /// The time grows linearly with the length of the text, whatever its contents. If members have the same name, the first one
     /// is used, as with `JSONDecoder`. A number outside the range of `Double` is an error.

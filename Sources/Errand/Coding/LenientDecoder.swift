@@ -7,7 +7,8 @@ extension ResponseDecoder where Self == JSONDecoder {
     /// Boolean from 1, 0, `"1"`, `"0"`, `"true"` and `"false"`. Inside the response, an empty array is also an object without
     /// members, or `nil` for an optional one that needs members, and a property that is an empty string is `nil` for an optional
     /// array and empty for ``EmptyIfMissing``, as PHP servers send them; any other mismatch fails as usual. The codes of an
-    /// ``Envelope`` and a ``JSONValue`` are not converted. ``APIEvent/Kind/decodedLeniently(converted:skipped:)`` reports the
+    /// ``Envelope`` and a ``JSONValue`` are not converted, nor is anything in a text that `JSONDecoder` accepts although it is no
+    /// JSON, for example with a TAB in a string that nothing decodes. ``APIEvent/Kind/decodedLeniently(converted:skipped:)`` reports the
     /// conversions.
     ///
     /// ```swift

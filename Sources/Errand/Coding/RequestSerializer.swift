@@ -153,8 +153,8 @@ public enum ParamPlacement: Sendable, Hashable {
     case query
     /// In the body, for example of a `DELETE`.
     ///
-    /// A body of a `GET` has no defined meaning (RFC 9110 section 9.3.1), and URLSession refuses it. A load whose method is
-    /// `HEAD` or whose body is raw fails with `invalidRequest`.
+    /// A body of a `GET` has no defined meaning (RFC 9110 section 9.3.1), and URLSession refuses it. A load with parameters
+    /// whose method is `HEAD` or whose body is raw fails with `invalidRequest`.
     case body
     /// The parameters with these names in the query, and the others in the body. Without other parameters, there is no body.
     case split(query: Set<String>)

@@ -7,7 +7,7 @@
 /// chain. It is notified of progress and activity in any case, and of elements unless ``APIManager/elements(params:)`` reads them.
 /// Inside these methods, you may load again, cancel, and release the request or this delegate.
 @MainActor public protocol APIManagerCallbackDelegate: AnyObject {
-    /// A load has succeeded; its response is in ``APIManager/response``.
+    /// A load has succeeded; its response is in ``APIManager/response``, unless a newer load has ended.
     func managerCallAPIDidSucceed(_ request: BaseAPIRequest)
 
     /// A load has failed.
@@ -15,13 +15,13 @@
 
     /// A load was cancelled. Does nothing by default.
     ///
-    /// If a newer load has cancelled it, that one is running, so ``BaseAPIRequest/isLoading`` is true.
+    /// If a newer load has cancelled it and has not ended, ``BaseAPIRequest/isLoading`` is true.
     func managerCallAPIDidCancel(_ request: BaseAPIRequest)
 
     /// Bytes of an upload or a download have been transferred.
     ///
     /// Called any number of times before the ending, for requests whose ``APIRequestOptions/reportsProgress`` is true. If the
-    /// main actor is busy, only the newest report is delivered. Does nothing by default.
+    /// main actor is busy, only the newest report of each direction is delivered. Does nothing by default.
     func managerCallAPI(_ request: BaseAPIRequest, didMake progress: TransferProgress)
 
     /// A stored response is shown before the load ends; it is in ``APIManager/cachedResponse``.

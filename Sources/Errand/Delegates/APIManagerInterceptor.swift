@@ -6,8 +6,8 @@
 @MainActor public protocol APIManagerInterceptor: AnyObject {
     /// Returns whether a load may be sent.
     ///
-    /// Called once for each load, before anything is sent; not for a `loadIfNeeded` that ends with the response that there is.
-    /// Return false to end the load as cancelled. Returns true by default.
+    /// Called once for each load, before anything is sent; not for a `loadIfNeeded` that ends with the response that there is, nor
+    /// for a load whose parts are invalid. Return false to end the load as cancelled. Returns true by default.
     func request(_ request: BaseAPIRequest, shouldLoad params: APIParams?) -> Bool
 
     /// The last response of a load, with any status, has been received and is not yet validated.

@@ -4,7 +4,7 @@
 @MainActor public protocol APIManagerValidator: AnyObject {
     /// Returns whether these parameters may be sent.
     ///
-    /// Called once for each load that the interceptor does not refuse, on the main actor, after
+    /// Called at most once for each load, if the interceptor does not refuse it, on the main actor, after
     /// ``BaseAPIRequest/reformParams(_:)`` and before anything is sent; not for a `loadIfNeeded` that ends with the response
     /// that there is. Return false to fail the load with `invalidRequest`. Returns true by default.
     ///

@@ -8,10 +8,10 @@
     /// A load has failed.
     ///
     /// Called once for each load that fails, on the main actor, however often its request was sent. At this time,
-    /// ``BaseAPIRequest/error`` is set and the loading indicator is hidden; the delegate or the closure receives the error
+    /// ``BaseAPIRequest/error`` is set, unless a newer load has ended, and the loading indicator is hidden; the delegate or the closure receives the error
     /// afterwards. Several loads may fail one after the other for the same reason, such as a missing network.
     ///
-    /// Not called for:
+    /// Unless `loadData` has joined the load, not called for:
     /// - a load that was cancelled, or whose request has been released,
     /// - a load that an async call has begun, such as ``APIManager/value(params:progress:)`` or ``APIManager/pages(params:)``,
     ///   because that call throws the error, and

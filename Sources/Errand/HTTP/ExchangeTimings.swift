@@ -79,7 +79,7 @@ public struct ExchangeTimings: Sendable {
 
 extension ExchangeTimings: RedactedDescription {
     /// One line, in milliseconds, for example
-    /// `12.3 ms: connect 1.2, request 0.1, first byte 10.0, body 1.0; http/1.1 127.0.0.1:8080, reused`.
+    /// `12.3 ms: request 0.1, first byte 11.2, body 1.0; http/1.1 127.0.0.1:8080, reused`.
     public var description: String {
         let names = ["nameLookup": "name lookup", "tls": "TLS", "firstByte": "first byte"]
         let phases = phases.map { "\(names[$0.name] ?? $0.name) \($0.duration.milliseconds)" }

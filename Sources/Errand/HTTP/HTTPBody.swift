@@ -54,7 +54,8 @@ extension HTTPBody {
     /// closed, so that the server does not accept the incomplete body as complete. The load fails with `timeout` if the sequence
     /// produces no bytes for longer than the timeout of the request, even if it produces empty elements.
     public struct Stream: Sendable, Hashable {
-        /// The number of bytes, sent as `Content-Length`; `nil` if it is unknown, which HTTP/1.1 sends in chunks.
+        /// The number of bytes, sent as `Content-Length`; `nil` if it is unknown, which HTTP/1.1 sends in chunks, as libcurl does
+        /// with 0.
         public let length: Int64?
         /// Reads a new sequence to its end.
         let read: @Sendable (_ consume: (Data) async throws -> Void) async throws -> Void

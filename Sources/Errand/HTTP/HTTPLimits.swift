@@ -4,7 +4,9 @@ public struct HTTPLimits: Sendable, Hashable {
     ///
     /// A body that is stored in a file has no limit.
     public var bodyBytes: Int = 32 << 20
-    /// The bytes of the header block, all lines together; 256 KiB by default.
+    /// The bytes of the header block, all lines together, those of interim responses and trailers included; 256 KiB by default.
+    ///
+    /// libcurl has limits of its own, of 100 KB for a line.
     public var headerBytes: Int = 256 << 10
 
     /// Creates the default limits.

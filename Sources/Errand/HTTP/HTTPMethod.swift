@@ -29,7 +29,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
     }
 
     /// `CONNECT` makes the tunnel of a proxy server (RFC 9110 section 9.3.6), and `PRI` begins a connection of HTTP/2 (RFC 9113
-    /// section 11.6).
+    /// section 3.4).
     var isReserved: Bool { rawValue == "CONNECT" || rawValue == "PRI" }
 
     var encodesParamsInQuery: Bool {

@@ -13,7 +13,7 @@ public struct TransferProgress: Sendable, Equatable {
 
     /// The direction in which the bytes are transferred.
     public let direction: Direction
-    /// The bytes of the body that have been transferred.
+    /// The bytes of the body that have been received, or given to the connection.
     public let completedBytes: Int64
     /// The bytes of the whole body; `nil` when unknown.
     public let totalBytes: Int64?

@@ -41,7 +41,8 @@ extension APIManager where Self: PagedManager {
     ///
     /// - Parameter params: The parameters; see ``APIManager/reload(params:indicator:message:)``.
     /// - Returns: The items of all pages.
-    /// - Throws: Why a page could not be loaded; the items received before are in ``PagedManager/items``.
+    /// - Throws: Why a page could not be loaded; the items received before are in ``PagedManager/items``, as far as
+    ///   ``PageAPIRequest/maxPages`` keeps them.
     public func allItems(params: RequestParams = .source) async throws(APIError) -> [Item] {
         var iterator = PageSequence(list: self, input: LoadInput(params)).makeAsyncIterator()
         var all: [Item] = []

@@ -26,7 +26,7 @@ extension APIManager where Self: PagedManager {
     ///
     /// Given parameters are also used for the following pages, ``refreshAll()`` and ``retry()``, until the next reload. After a
     /// reload that fails or is cancelled, further pages are loaded with the parameters of the pages that the list contains, and
-    /// ``retry()`` reloads with the new parameters.
+    /// ``BaseAPIRequest/loadAgain()`` reloads with the new ones, as ``retry()`` does after a failure.
     ///
     /// - Parameters:
     ///   - params: The parameters of the list; those of the param source by default, which is then called for each page.

@@ -18,7 +18,7 @@
 /// | `headReceived` | `requestMade` | at most once for each number; may be without `sent`, which may then not follow |
 /// | `redirected` | `requestMade` | ends a number; the next `requestMade` follows, unless the load ends |
 /// | `responded`, `failed` | `requestMade` | ends a number |
-/// | `decodedLeniently` | `responded`; before `respondedFromCache` | once for each response of which a lenient decoder has converted something |
+/// | `decodedLeniently` | `responded` or `respondedFromCache` | once for each response of which a lenient decoder has converted something |
 /// | `released` | `began` | at most once |
 /// | `ended` | `began` | once, the last event |
 ///
@@ -75,7 +75,8 @@ public final class APIEvent: Sendable {
 
     /// The events that a monitor observes, or that a log shows.
     public enum Level: Int, Sendable, Comparable {
-        /// ``Kind/ended(_:)`` of each load, and before it ``Kind/respondedFromCache(_:)`` if a stored response was used.
+        /// ``Kind/ended(_:)`` of each load, and before it ``Kind/respondedFromCache(_:)`` if a stored response was used, which a log
+        /// shows in the ending.
         case endings
         /// Also each request and its outcome: ``Kind/requestMade(_:)``, ``Kind/redirected(_:)``, ``Kind/responded(_:)`` and
         /// ``Kind/failed(_:)``.

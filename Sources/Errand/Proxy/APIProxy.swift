@@ -132,8 +132,8 @@ public final class APIProxy: Sendable {
 
     /// Changes the priority of a load that waits in the queue, for example when its cell is scrolled into view.
     ///
-    /// Among the loads of its new priority, the load has the place of its age. The priority of a load that shares an exchange, and
-    /// of one that has had its turn, does not change.
+    /// Among the loads of its new priority, the load has the place of its age. The priority of a load with
+    /// ``APIRequestOptions/coalescesIdentical``, and of one that has had its turn, does not change.
     ///
     /// - Returns: Whether the load was waiting.
     @discardableResult
@@ -188,7 +188,8 @@ public final class APIProxy: Sendable {
 
     /// Sends a plain request, for code without a screen.
     ///
-    /// Sends and stores cookies and follows redirects, but applies nothing else of a service. The call queues like a load of
+    /// Sends and stores cookies and follows redirects, with the jar and the error texts of ``defaultService``, but applies nothing
+    /// else of a service. The call queues like a load of
     /// normal priority, unless it is made inside ``ReloginHandler/relogin()``. It is listed in ``activeRequests``, and can be
     /// cancelled by its ID or by cancelling the task. Its ``HTTPRequest/deadline`` does not run before its first turn.
     ///
@@ -217,7 +218,8 @@ public final class APIProxy: Sendable {
     /// retry policy applies. ``logout(from:)`` cancels the call.
     ///
     /// The service's parameters, its adapters of parameters and data, its envelope and its failure reader do not apply. Timeout,
-    /// limits and redirect policy are those of the request. Everything else is as with ``send(_:progress:)``.
+    /// limits and redirect policy are those of the request. Everything else is as with ``send(_:progress:)``,
+    /// except that the call of a service with a ``ReloginHandler`` first waits for the main actor, within its deadline.
     ///
     /// - Parameters:
     ///   - request: The request to send. Its deadline applies to the whole call; without one, the service's deadline applies.

@@ -14,7 +14,7 @@ public import Foundation
 ///
 /// Without names of the app, these are shown: the HTTP headers that contain no credentials, no validators and no free text; the
 /// URLs in `Location`, `Content-Location`, `Origin` and `Referer`, redacted like any URL; of JSON, `null` and the members
-/// `errcode`, `errno`, `errorCode` and `error_code` where they are integers of at most six digits; scheme, host, port and path of a
+/// `errcode`, `errno`, `errorCode` and `error_code` where they are integers from 0 to 999999; scheme, host, port and path of a
 /// URL. A parameter in a path is shown only where the path is not known with `{name}` for its parameters, as in ``APIError/path``.
 ///
 /// Names can be secrets as well, such as members whose names are e-mail addresses; see ``name(_:)`` for the names that are shown.
@@ -138,7 +138,7 @@ extension Redactor {
     ///
     /// For JSON, shows the structure, the names and the harmless values, without whitespace; for forms and `multipart/form-data`,
     /// the names and the harmless values. Shows only the size of any other body, and of a body that is malformed, larger than 256
-    /// KiB, or nested more than 512 levels deep. Redact a body before you shorten it, because a shortened body is malformed.
+    /// KiB, or 1 MiB in its printable form, or nested more than 512 levels deep. Redact a body before you shorten it, because a shortened body is malformed.
     ///
     /// - Parameters:
     ///   - body: The bytes.

@@ -197,11 +197,13 @@ extension APIManager {
     ///
     /// Calls the param source, the hooks, the interceptor and the validator, then the closures of the service and the adapters,
     /// as a load does before it is sent. Adapters may exchange a key. Neither the delegate nor a monitor is notified,
-    /// ``BaseAPIRequest/loadAgain()`` ignores this call, and an expired login is not renewed.
+    /// ``BaseAPIRequest/loadAgain()`` ignores this call, and an expired login is not renewed. The closures have the task-local
+    /// values of the caller, which those of a load have not. Until this returns, it is one of ``APIProxy/activeRequests``.
     ///
     /// - Parameter params: The parameters; those of the param source by default.
     /// - Returns: The request, with its cookies.
-    /// - Throws: Why the load would fail before it is sent; `cancelled` when the interceptor refuses, and after a logout.
+    /// - Throws: Why the load would fail before it is sent; `cancelled` when the interceptor refuses, when its task or all
+    ///   requests are cancelled, and after a logout.
     public func prepare(params: RequestParams = .source) async throws(APIError) -> HTTPRequest {
         let (service, options) = (serviceForNewLoad, options)
         let draft = RequestDraft(method: method, path: path)

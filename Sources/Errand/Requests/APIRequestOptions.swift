@@ -30,7 +30,7 @@ public struct APIRequestOptions: Sendable {
     ///
     /// ``BaseAPIRequest/loadAgain()`` sends the key of the newest load again if the server may have executed that load: after a
     /// `timeout`, a lost connection, a 5xx, a cancellation, a 408, 409, 425 or 429, and after `loginExpired`, because an earlier
-    /// attempt may have been executed. It sends a new key after a success, a business code or any other 4xx. Every other load
+    /// attempt may have been executed. It sends a new key after a success, a `server` error or any other 4xx. Every other load
     /// sends a new key, and so does every load of a ``PageAPIRequest``. If even a new `loadData()` must not execute an order
     /// twice, return a stored key.
     public var idempotencyKey: (@MainActor @Sendable () -> String?)?
@@ -81,7 +81,8 @@ public struct APIRequestOptions: Sendable {
     /// policy needs stored responses (any but `http`, `bypass` and `reload`) fails with `invalidRequest`.
     ///
     /// A ``PageAPIRequest`` whose list is reloaded, with ``APIManager/reload(params:indicator:message:)`` or
-    /// ``APIManager/refreshAll()``, and its following pages come from the network; each page is stored by itself. If the list has
+    /// ``APIManager/refreshAll()``, and its following pages come from the network, unless the policy is `onlyIfCached`; each page is stored by
+    /// itself. If the list has
     /// no page yet and the network gives no response, a stored one may be used.
     public var cachePolicy: CachePolicy
     /// Adapters for every attempt of a load, called after the ``APIService/adapters`` of the service; none by default.

@@ -48,7 +48,7 @@ public import Observation
     // What the hooks of an APIRequest return, which no subclass overrides.
     @ObservationIgnored final var hooks: Boxed<RequestHooks>?
 
-    /// The raw response, whatever its status, of the newest ended load that received one.
+    /// The raw response, whatever its status, of the newest ended load that ended with one.
     public internal(set) var rawResponse: APIResponse?
     /// The ID of the load that ended last, cancelled loads included; inside a delegate method for an ending, the load that
     /// the method is called for.
@@ -60,7 +60,7 @@ public import Observation
     public internal(set) var isSuccess = false
     /// Why the newest ended load failed; `nil` after a success.
     public internal(set) var error: APIError?
-    /// The latest progress of the newest active load; `nil` from the beginning of a load until its first report.
+    /// The latest progress of the newest load; `nil` from its beginning until its first report.
     ///
     /// A load reports progress if ``APIRequestOptions/reportsProgress`` is true, or if its caller passes a progress closure.
     /// After an upload, this is the progress of its response; see ``TransferProgress/direction``.
@@ -151,8 +151,8 @@ public import Observation
     /// Whether this request signs in; false by default.
     ///
     /// A request that signs in neither waits for a relogin nor starts one, and shares no exchange. It is exempt from the limits
-    /// of requests and connections, because the loads that use up these limits may be waiting for the login. A load that begins
-    /// inside ``ReloginHandler/relogin()`` is always treated as a login request.
+    /// of requests and connections, because the loads that use up these limits may be waiting for the login. A load of the
+    /// same service that begins inside ``ReloginHandler/relogin()`` is always treated as a login request.
     open var isLoginRequest: Bool { hooks?.wrappedValue.isLoginRequest ?? false }
     /// Deadline, priority, retries, adapters and everything else; the defaults of ``APIRequestOptions`` by default.
     open var options: APIRequestOptions { hooks?.wrappedValue.options ?? APIRequestOptions() }

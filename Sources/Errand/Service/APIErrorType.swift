@@ -14,7 +14,7 @@ public enum APIErrorType: String, Sendable, CaseIterable {
     case timeout
     /// The login has expired and could not be renewed.
     case loginExpired
-    /// The server refused with a business code.
+    /// The envelope or the ``APIService/failureReader`` reports a failure, usually with a business code.
     case server
     /// The server responded with a status that is neither 2xx nor one of ``APIRequestOptions/acceptedStatuses``.
     case http

@@ -68,7 +68,8 @@ public struct APIResponse: Sendable {
         set { contents.timings = newValue }
     }
 
-    /// Where the response comes from; `network` without an ``APICache``.
+    /// Where the response comes from; `network` without an ``APICache``, and `cache` when a `loadIfNeeded` has ended with the
+    /// response that there was.
     public var source: Source { contents.source }
     /// How old a stored response was when it was used; `nil` for one of the network.
     public var age: Duration? { contents.age }

@@ -72,8 +72,8 @@ public struct APIService: Sendable {
     var base: BaseURL { contents.base }
     /// Header lines of every request; `nil`, the default, adds none.
     ///
-    /// Called on any thread before each attempt of a load, also after a relogin and before a retry. A request's own headers
-    /// replace these.
+    /// Called on any thread before each attempt of a load, also after a relogin and before a retry, and before a stored response
+    /// is looked for. A request's own headers replace these.
     ///
     /// ```swift
     /// service.commonHeaders = { [weak store] in ["Authorization": await store?.token] }
@@ -193,7 +193,8 @@ public struct APIService: Sendable {
     /// service.isLoginExpired = { response in response.serverCode == "WRONG_PASSWORD" ? false : nil }
     /// ```
     ///
-    /// Called off the main actor, once for each refusal, except for a login request. The response has its ``APIResponse/status``,
+    /// Called off the main actor for each refusal, twice if an accepted status and the envelope both refuse, except for a login
+    /// request. The response has its ``APIResponse/status``,
     /// ``APIResponse/headers``, ``APIResponse/body``, ``APIResponse/serverCode`` and ``APIResponse/serverMessage``; for a plain
     /// call of ``APIProxy/send(_:to:progress:)``, code and message are `nil`.
     public var isLoginExpired: (@Sendable (APIResponse) -> Bool?)? {

@@ -15,7 +15,7 @@ public struct ErrorMessages: Sendable {
     /// closure.
     ///
     /// The message of the error is the text that is chosen without this closure. Called on any thread, for each load that
-    /// fails, for each failure that ``Adapters/failure`` or ``RetryPolicy/decide`` sees, and for the error of
+    /// fails or is cancelled, unless an app has given the error a message, for each failure that ``Adapters/failure`` or ``RetryPolicy/decide`` sees, and for the error of
     /// ``ReloginHandler/sessionDidExpire(_:)``.
     public var localize: (@Sendable (APIError) -> String?)?
 

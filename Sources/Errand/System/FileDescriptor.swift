@@ -10,7 +10,7 @@ package struct FileDescriptor: ~Copyable {
 
     /// Opens a file that may have been replaced since it was chosen, for example by a pipe, which could block.
     ///
-    /// - Throws: `EINVAL` for what is not a regular file.
+    /// - Throws: `EINVAL` for what is not a regular file, and `ENXIO` for a socket.
     package static func regularFile(_ url: URL) throws(SystemError) -> FileDescriptor {
         let file = try FileDescriptor(opening: url.path, O_RDONLY | O_NONBLOCK)
         guard try file.status().st_mode & S_IFMT == S_IFREG else { throw SystemError(call: "open", number: EINVAL) }

@@ -2,7 +2,7 @@ import Foundation
 
 /// Formats the numbers of the report, in the same way on every system.
 enum ReportFormat {
-    /// A time with three significant digits, for example `0.42 ms`, `12.3 ms` or `1.20 s`.
+    /// A time with at most three significant digits, for example `0.42 ms`, `12.3 ms` or `1.20 s`.
     static func time(_ microseconds: Int64) -> String {
         let milliseconds = Double(microseconds) / 1_000
         return switch milliseconds {

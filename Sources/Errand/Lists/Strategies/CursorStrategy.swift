@@ -50,8 +50,8 @@ extension StandardPageStrategy {
         /// Creates a source from a function.
         ///
         /// - Parameter read: Returns the cursor, or `nil` at the end of the list. If it throws an error for the next page, the
-        ///   next load fails with `decoding`, whose reason is the description of the error. Called once for each page, on the
-        ///   main actor.
+        ///   next load fails with `decoding`, whose reason is the description of the error. Called on the main actor, more
+        ///   than once for some pages, and not for others.
         public init(_ read: @escaping @Sendable (PageInfo) throws(PageStrategyError) -> String?) {
             self.read = read
         }
@@ -97,7 +97,7 @@ extension PageStrategy where Self == StandardPageStrategy {
     /// Pages by a cursor that the server sends with each page for the next one: `cursor=YWZ0ZXI6MjA=`.
     ///
     /// The first request has no cursor. The list ends with a page whose cursor is missing or empty; neither an empty page nor a
-    /// total ends it. A cursor is sent back unchanged, encoded for the query or the body. If the server sends a cursor that it
+    /// total ends it. A cursor is sent back unchanged, encoded for the query or the body, and a number by its value. If the server sends a cursor that it
     /// has sent before, the next load fails with `decoding`.
     ///
     /// - Parameters:

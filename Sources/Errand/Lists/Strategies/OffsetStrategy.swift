@@ -56,7 +56,7 @@ extension PageStrategy where Self == StandardPageStrategy {
     ///   - offsetKey: The name of the parameter for the offset.
     ///   - limitKey: The name of the parameter for the limit.
     ///   - limit: The number of items to request per page; at least 1.
-    ///   - startOffset: The offset at which the list starts.
+    ///   - startOffset: The offset at which the list starts; 0 instead of a negative one.
     ///   - totalIsExact: Whether the list ends as soon as the server's total is reached. If the total is too small, items are
     ///     missing.
     /// - Returns: The strategy.

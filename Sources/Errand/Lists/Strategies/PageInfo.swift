@@ -16,8 +16,8 @@ public struct PageInfo: Sendable {
     public let previousCursor: String?
     /// The raw response.
     public let response: APIResponse
-    /// The number of items that the server sent in all pages before this one, repeated items included; `nil` if the list
-    /// did not start at its first page and has not received that page.
+    /// The number of items that the server sent in all pages before this one, repeated items included; `nil` if the strategy
+    /// names a page before those that the list has received, and when it is asked for it.
     public internal(set) var itemsBefore: Int?
     /// The largest number of items that the server sent in one page of this list, this page included.
     public internal(set) var largestPage: Int

@@ -11,12 +11,12 @@ public struct PageModel<Item: Decodable & Sendable>: PageResponse, Sendable {
     public let items: [Item]
     /// `totalPage`, if it is present.
     public let totalPages: Int?
-    /// `count` beside `results`; otherwise `totalRow`, or else `total_count`, if one of them is present.
+    /// `count` beside `results`; otherwise `totalRow`, `total_count` or `totalCount`, if one of them is present.
     public let totalItems: Int?
 
     /// Decodes a page.
     ///
-    /// - Throws: `DecodingError` when `results` and `list` are missing or one of the items cannot be decoded.
+    /// - Throws: `DecodingError` when `results` and `list` are missing, one of the items cannot be decoded, or a total is no number.
     public init(from decoder: any Decoder) throws {
         let page = try decoder.container(keyedBy: CodingKeys.self)
         let hasResults = page.contains(.results)

@@ -30,7 +30,8 @@ public struct AdapterContext: Sendable {
     /// Why the load has been sent again.
     var sentAgain: AdapterRetry.Cause = []
 
-    /// The request of this attempt, after all request adapters; `nil` in parameter and request adapters.
+    /// The request of this attempt, after all request adapters; `nil` in parameter and request adapters, for a stored response of
+    /// an app's rule, and for a failure from before the request was complete.
     public internal(set) var request: HTTPRequest?
     /// For adapters of parameters and requests that sign them.
     package internal(set) var sentParams: SentParams?

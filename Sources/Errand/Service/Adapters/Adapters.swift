@@ -6,7 +6,8 @@ public import Foundation
 /// order, then those of ``APIRequestOptions/adapters``. They run in the task of the load, which is cancelled with the load;
 /// ``APIEnvironment/current`` is the environment of the load. Like ``APIService/commonHeaders``, adapters must not wait for a
 /// load of the same proxy. While ``params`` and ``request`` adapters run, the load counts against ``QueueLimits``, but
-/// ``APIService/timeout`` does not run.
+/// ``APIService/timeout`` does not run. With a cache, they are also called before a stored response is looked for, and then once
+/// more for a load that has to queue.
 ///
 /// No adapters are called for ``APIProxy/send(_:progress:)``. For a link from the server to another origin
 /// (``PageStrategy/allowedOrigins``), neither ``params`` nor ``request`` adapters are called.

@@ -1,9 +1,7 @@
 #if os(Linux)
 import CurlRuntime
 
-/// The libcurl that is already loaded in the process, bound at run time.
-///
-/// Only this type, ``CurlEasy``, ``CurlMulti`` and ``ContentDecoder`` use the C declarations.
+/// The libcurl that is already loaded in the process, or else the system's, bound at run time.
 enum CurlLibrary {
     static let unavailableReason: String? = curlrt_unavailable().map { String(cString: $0) }
 
