@@ -48,6 +48,7 @@ typedef struct version_info {
     unsigned int number;
     const char *host;
     int features;
+    const char *tls_library;
 } version_info;
 
 /// `struct CURLMsg`.
@@ -183,6 +184,11 @@ const char *curlrt_version(void) { return curlrt_unavailable() ? "" : curl.versi
 
 unsigned int curlrt_version_number(void) {
     return curlrt_unavailable() ? 0 : curl.version_info(version_now)->number;
+}
+
+const char *curlrt_tls_library(void) {
+    const char *name = curlrt_unavailable() ? NULL : curl.version_info(version_now)->tls_library;
+    return name ? name : "";
 }
 
 int curlrt_features(void) { return curlrt_unavailable() ? 0 : curl.version_info(version_now)->features; }

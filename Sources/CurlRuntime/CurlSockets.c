@@ -14,7 +14,6 @@
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -122,26 +121,18 @@ bool curlrt_sockets_are_silent(curlrt_sockets *sockets, int port) {
     return true;
 }
 
-static curlrt_sending sending(int descriptor) {
-    // The `tcp_info` of some C libraries ends before the last one.
-    enum { last_data_sent = 44, bytes_acked = 120 };
-    uint8_t info[bytes_acked + sizeof(int64_t)];
-    socklen_t length = sizeof info;
-    uint32_t silence;
-    curlrt_sending sending = {0};
-    if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, info, &length) != 0 || length < sizeof info) return sending;
-    memcpy(&silence, info + last_data_sent, sizeof silence);
-    memcpy(&sending.acknowledged, info + bytes_acked, sizeof sending.acknowledged);
-    sending.silence = silence;
-    return sending;
-}
-
-curlrt_sending curlrt_sockets_sending(curlrt_sockets *sockets, int port) {
+int64_t curlrt_sockets_send_silence(curlrt_sockets *sockets, int port) {
     for (size_t index = 0; port > 0 && index < sockets->count; index++) {
-        const int descriptor = sockets->all[index].descriptor;
-        if (local_port(descriptor) == port) return sending(descriptor);
+        open_socket *socket = &sockets->all[index];
+        struct tcp_info info = {0};
+        socklen_t length = sizeof info;
+        if (socket->local_port == 0) socket->local_port = local_port(socket->descriptor);
+        if (socket->local_port != port) continue;
+        if (getsockopt(socket->descriptor, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return -1;
+        // A peer that has vanished acknowledges nothing of what is sent again; one that reads nothing is sent nothing.
+        return info.tcpi_last_data_sent > info.tcpi_last_ack_recv ? info.tcpi_last_data_sent : info.tcpi_last_ack_recv;
     }
-    return (curlrt_sending){0};
+    return -1;
 }
 
 static int64_t round_trip(int descriptor) {

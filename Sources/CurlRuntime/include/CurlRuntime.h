@@ -36,6 +36,9 @@ const char *curlrt_version(void);
 /// Returns the version of libcurl as 0xXXYYZZ; 0 when it is not usable.
 unsigned int curlrt_version_number(void);
 
+/// Returns the name and the version of libcurl's library for TLS; empty without one.
+const char *curlrt_tls_library(void);
+
 /// Returns the features of libcurl, the bits `CURL_VERSION_*`; 0 when it is not usable.
 int curlrt_features(void);
 

@@ -31,16 +31,9 @@ int curlrt_sockets_close(curlrt_sockets *sockets, int descriptor);
 /// Returns the round-trip time of a connected TCP socket in microseconds, which the system has measured; -1 for any other.
 int64_t curlrt_sockets_round_trip(curlrt_sockets *sockets, int descriptor);
 
-/// What the system has sent on a connection.
-typedef struct curlrt_sending {
-    /// The bytes that the peer has acknowledged.
-    int64_t acknowledged;
-    /// The milliseconds since the last ones were sent.
-    int64_t silence;
-} curlrt_sending;
-
-/// Returns 0 for both if they are not known, of the connection with a local port; called on the set's thread.
-curlrt_sending curlrt_sockets_sending(curlrt_sockets *sockets, int port);
+/// Returns for how many milliseconds the system has sent nothing, or received no acknowledgement, on the connection with a local
+/// port; -1 if that is not known; called on the set's thread.
+int64_t curlrt_sockets_send_silence(curlrt_sockets *sockets, int port);
 
 /// Returns whether nothing has arrived at the sockets with a local port, neither bytes nor an end nor a failure; called on the
 /// set's thread.

@@ -22,6 +22,9 @@ extension Duration {
 
 /// The two time limits of an exchange: its deadline, and its timeout, which each transferred byte restarts.
 package struct ExchangeDeadlines {
+    /// The longest time, in nanoseconds, for the body of a redirect that is followed.
+    static let ofRedirect: Int64 = 500_000_000
+
     private var deadline: MonotonicClock.Instant
     private var timeout: Int64?
     private var lastActivity: MonotonicClock.Instant
@@ -125,6 +128,14 @@ final class ExchangeTimer: Sendable {
     /// The timer itself is not moved: when it fires, it is scheduled for the new instant.
     func restartTimeout() {
         state.withLock { $0.deadlines.restartTimeout(at: MonotonicClock.now) }
+    }
+
+    /// In nanoseconds from now on.
+    func limitDeadline(to limit: Int64) {
+        state.withLock { state in
+            state.deadlines.limitDeadline(to: limit)
+            state.timer?.schedule(deadline: state.deadlines.dispatchTime)
+        }
     }
 
     func pauseTimeout() { state.withLock { $0.deadlines.pauseTimeout() } }

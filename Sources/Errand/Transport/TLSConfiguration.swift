@@ -22,10 +22,10 @@ public struct TLSConfiguration: Sendable {
 
     /// Certificate authorities that are trusted in addition to those of the system; none by default.
     ///
-    /// A certificate that is cut off or no DER is refused when the transport is created. On Linux, one that is damaged inside
-    /// makes every `https` request fail with ``TransportError/Kind/security``. There, additional authorities are also refused if the
-    /// file of the system's authorities is neither in a usual place nor named by the environment variable `SSL_CERT_FILE`. On
-    /// Linux, they also apply to an `https` proxy server.
+    /// A certificate that is cut off or no DER is refused when the transport is created. On Linux, one that is damaged inside makes
+    /// every `https` request fail with ``TransportError/Kind/security``. There, additional authorities are also refused if the file
+    /// of the system's authorities is neither in a usual place nor named by the environment variable `SSL_CERT_FILE`. On Linux,
+    /// they also apply to an `https` proxy server.
     ///
     /// On Apple's platforms, App Transport Security requires an exception for the host in the app's `Info.plist`
     /// (`NSExceptionAllowsInsecureHTTPLoads`), which also allows other authorities than the system's.

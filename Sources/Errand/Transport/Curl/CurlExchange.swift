@@ -14,9 +14,8 @@ final class CurlExchange: @unchecked Sendable {
 
     /// The timeouts, in nanoseconds, of an upload whose complete response has been received before the body was sent.
     private static let earlyResponseTimeout: Int64 = 500_000_000
-    private static let earlySuccessTimeout: Int64 = 60_000_000_000
-    /// The longest time, in nanoseconds, for the body of a redirect.
-    private static let redirectDeadline: Int64 = 500_000_000
+    private static let earlySuccessTimeout: Int64 = 5_000_000_000
+    private static let earlySuccessTimeoutOfStream: Int64 = 60_000_000_000
     /// In nanoseconds.
     private static let resumptionInterval: Int64 = 100_000_000
 
@@ -40,7 +39,6 @@ final class CurlExchange: @unchecked Sendable {
     @exclusivity(unchecked) var deadlines: ExchangeDeadlines
     /// Whether the end of the time limits is no error, because nothing that is still to come is needed.
     private var hasEarlyResponse = false
-    private var acknowledgedBytes: Int64 = 0
     /// When the loop resumes the upload of a refused request; `.max` for never.
     private(set) var nextResumption = MonotonicClock.Instant.max
     var isPostponed = false
@@ -128,7 +126,7 @@ final class CurlExchange: @unchecked Sendable {
     }
 
     func receive(headerLine line: UnsafeRawBufferPointer) -> Bool {
-        perform { exchange throws(TransportError) in
+        let isDone = perform { exchange throws(TransportError) in
             exchange.marks.receiveLine()
             try exchange.received.receive(headerLine: line)
             if exchange.received.isFollowed { exchange.limitRedirect() }
@@ -136,6 +134,7 @@ final class CurlExchange: @unchecked Sendable {
             exchange.reportSent()
             if exchange.reported.addHead() { exchange.request.observer?(exchange.received.head()) }
         }
+        return isDone && !received.isUnreadable
     }
 
     /// Returns whether all bytes are taken; `nil` ends the exchange.
@@ -219,14 +218,15 @@ final class CurlExchange: @unchecked Sendable {
         guard !hasEarlyResponse else { return }
         hasEarlyResponse = true
         // After a success, the server may read on, and the app have more to send.
-        deadlines.limitTimeout(to: received.refusesUpload ? Self.earlyResponseTimeout : Self.earlySuccessTimeout)
+        let timeout = request.body.isStreamed ? Self.earlySuccessTimeoutOfStream : Self.earlySuccessTimeout
+        deadlines.limitTimeout(to: received.refusesUpload ? Self.earlyResponseTimeout : timeout)
         turn?.setAlarm(deadlines.next)
     }
 
     private func limitRedirect() {
         guard !hasEarlyResponse else { return }
         hasEarlyResponse = true
-        deadlines.limitDeadline(to: Self.redirectDeadline)
+        deadlines.limitDeadline(to: ExchangeDeadlines.ofRedirect)
         turn?.setAlarm(deadlines.next)
     }
 
@@ -246,9 +246,11 @@ final class CurlExchange: @unchecked Sendable {
     }
 
     var hasFailed: Bool { failure != nil }
-    /// Whether libcurl was to send the request again after its response, or could not receive the rest of a redirect.
+    /// Whether libcurl was to send the request again after its response, could not receive the rest of a redirect, or not send the
+    /// rest of a body to a server that has responded (RFC 9113 section 8.1).
     func isAnswered(before code: CurlCode) -> Bool {
-        !hasFailed && received.block.isComplete && (code == .abortedByCallback || received.isFollowed)
+        guard !hasFailed, received.block.isComplete else { return false }
+        return code == .abortedByCallback || received.isFollowed || received.isWhole
     }
     /// Whether it has ended while nothing arrived: a load whose own deadline is over is cancelled.
     func hasFallenSilent(at now: MonotonicClock.Instant) -> Bool {
@@ -263,20 +265,18 @@ final class CurlExchange: @unchecked Sendable {
     private static var longSilence: Int64 { 2_000_000_000 }
 
     func expire(at now: MonotonicClock.Instant) {
-        guard !hasEarlyResponse else { return succeed() }
+        guard !hasEarlyResponse, !received.isWhole else { return succeed() }
         if let error = deadlines.error(at: now) { fail(error) }
     }
 
     /// Restarts the timeout while the system sends what it has taken of an upload; `false` when it is over.
     ///
-    /// What is sent again to a peer that has vanished is nothing that it acknowledges. Not over HTTP/2, where other requests use
-    /// the connection.
+    /// Not over HTTP/2, where other requests use the connection.
     func isSending(at now: MonotonicClock.Instant) -> Bool {
-        guard !hasEarlyResponse, upload.hasBody, host?.isMultiplexed != true, let sending = handle?.sending,
-            sending.acknowledgedBytes > acknowledgedBytes
+        guard !hasEarlyResponse, upload.hasBody, !url.isSecure || host?.isMultiplexed == false,
+            let silence = handle?.sendSilence
         else { return false }
-        acknowledgedBytes = sending.acknowledgedBytes
-        deadlines.moveTimeout(to: now - sending.silence)
+        deadlines.moveTimeout(to: now - silence)
         return now < deadlines.next
     }
 

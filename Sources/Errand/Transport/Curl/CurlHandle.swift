@@ -205,10 +205,8 @@ final class CurlHandle {
         return exchange?.attempts ?? 0 > 0 && connection.pointee.step == 0
     }
 
-    /// What the system has sent on the connection.
-    var sending: (acknowledgedBytes: Int64, silence: Int64)? {
-        isConnected ? sockets?.sending(fromPort: Int32(easy.number(.localPort))) : nil
-    }
+    /// For how long the system has sent nothing that was acknowledged, in nanoseconds.
+    var sendSilence: Int64? { isConnected ? sockets?.sendSilence(fromPort: Int32(easy.number(.localPort))) : nil }
 
     var connecting: CurlConnecting { connection.pointee }
 
@@ -283,7 +281,9 @@ final class CurlHandle {
         for file in [identity?.certificate, identity?.privateKey].compactMap(\.self) {
             text = text.replacing(file.path, with: Redactor.fileName(of: file))
         }
-        return text.isEmpty || text.mayHavePassword ? CurlLibrary.errorText(for: code.rawValue) : text
+        // A path may be cut off.
+        let isCut = strlen(errorText) >= Self.errorCapacity - 1
+        return text.isEmpty || isCut || text.mayHavePassword ? CurlLibrary.errorText(for: code.rawValue) : text
     }
 }
 

@@ -10,6 +10,9 @@ enum CurlLibrary {
     /// 0xXXYYZZ.
     static var versionNumber: UInt32 { curlrt_version_number() }
 
+    /// Whether its library for TLS asks the user for the password of a key: OpenSSL and its forks do, GnuTLS does not.
+    static let asksForPasswords = !String(cString: curlrt_tls_library()).hasPrefix("GnuTLS")
+
     static let reportsUsedProxy = versionNumber >= 0x08_0700
 
     /// Whether it sends requests on connections that were reset, or that have bytes that are part of no response; not since 8.0.

@@ -204,7 +204,7 @@ final class CurlLoop: @unchecked Sendable {
         // libcurl returns a failure that occurs while it passes the postponed bytes, but does not end the transfer.
         // Without a connection there is nothing to continue: it has ended, or libcurl waits for another one.
         guard code != .ok, code != .badFunctionArgument else { return }
-        end(exchange) { $0.fail(handle.error(code, of: $0)) }
+        end(exchange) { $0.isAnswered(before: code) ? $0.succeed() : $0.fail(handle.error(code, of: $0)) }
     }
 
     private func collectFinished(inCutTurn isCut: Bool = false) {

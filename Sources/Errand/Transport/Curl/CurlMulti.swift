@@ -68,11 +68,11 @@ final class CurlSockets: @unchecked Sendable {
     /// Whether nothing has arrived at the connection from a local port since its last response.
     func isSilent(fromPort port: Int32) -> Bool { curlrt_sockets_are_silent(pointer, port) }
 
-    /// How many bytes the peer of the connection from a local port has acknowledged, 0 if that is not known, and for how long the
-    /// system has sent none, in nanoseconds.
-    func sending(fromPort port: Int32) -> (acknowledgedBytes: Int64, silence: Int64) {
-        let sending = curlrt_sockets_sending(pointer, port)
-        return (sending.acknowledged, sending.silence * 1_000_000)
+    /// For how long the system has sent nothing on the connection from a local port, or received no acknowledgement, in
+    /// nanoseconds; `nil` if that is not known.
+    func sendSilence(fromPort port: Int32) -> Int64? {
+        let milliseconds = curlrt_sockets_send_silence(pointer, port)
+        return milliseconds >= 0 ? milliseconds * 1_000_000 : nil
     }
 
     func beginMeasuring() { curlrt_sockets_begin_measuring(pointer) }

@@ -24,6 +24,8 @@ struct CurlResponse: ~Copyable {
     private var layout = BodyLayout()
     /// Whether it is a redirect that is followed, so that its body does not matter: it is not decoded, and may be damaged.
     private(set) var isFollowed = false
+    /// Whether it is a redirect of which nobody knows where its body ends: its connection must not be used again.
+    private(set) var isUnreadable = false
     private var decoder: BodyDecoder?
     /// Of those that libcurl passes again.
     private var readBytes = 0
@@ -40,11 +42,13 @@ struct CurlResponse: ~Copyable {
     /// Whether the server needs no more of the request's body; after a success, it may read on.
     var refusesUpload: Bool { block.isComplete && block.status >= 300 }
 
-    /// Known before libcurl reports it.
-    var isWholeOverHTTP2: Bool {
-        guard block.isComplete, block.isHTTP2, decoder?.isBusy != true else { return false }
+    /// Known before libcurl reports it; not of a body without a length.
+    var isWhole: Bool {
+        guard block.isComplete, decoder?.isBusy != true else { return false }
         return !hasBody || layout.contentLength == receivedBytes
     }
+
+    var isWholeOverHTTP2: Bool { block.isHTTP2 && isWhole }
 
     /// Also by a line of a 1xx response.
     var hasBegun: Bool { block.receivedBytes > 0 }
@@ -72,7 +76,13 @@ struct CurlResponse: ~Copyable {
 
     private mutating func readFraming() throws(TransportError) {
         isFollowed = request.follows(block.status, block.headers())
-        layout = try block.framing().layout(hasBody: hasBody && !isFollowed, canDecode: ContentDecoder.isAvailable)
+        do throws(TransportError) {
+            layout = try block.framing().layout(hasBody: hasBody, canDecode: ContentDecoder.isAvailable)
+        } catch {
+            guard isFollowed else { throw error }
+            isUnreadable = true
+        }
+        if isFollowed { layout = BodyLayout() }
     }
 
     /// Decodes as many bytes as `budget` allows.

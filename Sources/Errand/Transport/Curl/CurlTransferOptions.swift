@@ -81,8 +81,9 @@ extension CurlEasy {
         try setRequired(.sslCert, to: identity?.certificate.path)
         try setRequired(.sslCertType, to: identity?.isPKCS12 == true ? "P12" : "PEM")
         try setRequired(.sslKey, to: identity?.privateKey?.path)
-        // Without one, OpenSSL asks for it on the terminal.
-        try setRequired(.keyPasswd, to: identity.map { $0.password ?? "" })
+        // Without one, OpenSSL asks for it on the terminal; GnuTLS takes an empty one for that of an encrypted key.
+        let noPassword = CurlLibrary.asksForPasswords ? "" : nil
+        try setRequired(.keyPasswd, to: identity.flatMap { $0.password ?? noPassword })
     }
 
     /// Without the text a request could be sent to another server, or to an unverified one.

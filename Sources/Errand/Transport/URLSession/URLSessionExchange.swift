@@ -98,6 +98,7 @@ final class URLSessionExchange: Sendable {
             try writer.withLock { writer throws(TransportError) in
                 writer = try HTTPBodyWriter(request, status: status, receiver: receiver, expected: expected)
             }
+            if state.withLock({ $0.isFollowed }) { timer.limitDeadline(to: ExchangeDeadlines.ofRedirect) }
         } catch {
             fail(error)
         }
@@ -105,7 +106,7 @@ final class URLSessionExchange: Sendable {
     }
 
     func receive(_ data: Data) {
-        // Only a body that ends leaves a connection that can be used again; the timeout limits the wait for that.
+        // Only a body that ends leaves a connection that can be used again; the wait for that is limited.
         guard !state.withLock({ $0.isFollowed }) else { return }
         timer.restartTimeout()
         do throws(TransportError) {
@@ -129,9 +130,9 @@ final class URLSessionExchange: Sendable {
     /// Returns whether the body's receiver has room; if not, calls `resume` once it has, and the timeout does not run until then.
     func hasRoom(orCall resume: @escaping @Sendable () -> Void) -> Bool {
         // A callback that was under way already does not wait as well: one call resumes the task.
-        guard request.isResponseStreamed, !awaitsRoom.exchange(true, ordering: .acquiringAndReleasing) else {
-            return true
-        }
+        guard request.isResponseStreamed, !state.withLock({ $0.isFollowed }),
+            !awaitsRoom.exchange(true, ordering: .acquiringAndReleasing)
+        else { return true }
         // Before the receiver is asked, which may call at once.
         timer.pauseTimeout()
         let hasRoom =

@@ -124,7 +124,7 @@ struct CurlDeadlineTests {
     }
 
     @Test func `An upload goes on while the system sends what it has taken of it`() async throws {
-        let body = Data(repeating: 1, count: 400_000)
+        let body = Data(repeating: 1, count: 200_000)
         let port = try startSlowReader(of: body.count)
         var request = HTTPRequest(.post, URL("http://127.0.0.1:\(port)/"), body: .data(body))
         request.timeout = .milliseconds(300)

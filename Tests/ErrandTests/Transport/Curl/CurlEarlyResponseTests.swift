@@ -17,6 +17,7 @@ struct CurlEarlyResponseTests {
         if !body.isEmpty {
             _ = try Array(body.utf8).withUnsafeBytes { try response.receive(body: $0, within: &budget, hasRoom: {}) }
         }
+        #expect(response.isWhole || !response.isWholeOverHTTP2)
         return response.isWholeOverHTTP2
     }
 
@@ -76,6 +77,36 @@ struct CurlEarlyResponseTests {
         .script(.write("HTTP/1.1 413 X\r\n\r\nrefused"), late, .close),
         .script(.write("HTTP/1.1 413 X\r\n\r\n"), .close),
     ]
+
+    @Test(arguments: [true, false])
+    func `A whole response is that of a request whose body cannot be sent to its end`(_ closes: Bool) async throws {
+        let received = Gate()
+        let end: Response.Step = closes ? .reset : .hang
+        let script = Response.script(.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone"), .pass(received), end)
+        let server = try FixtureServer.start { _, _ in .onHead { _ in script } }
+        var request = HTTPRequest(.post, to: server, body: .data(Data(repeating: 1, count: 50_000_000)))
+        request.timeout = .seconds(1)
+        request.observer = { event in
+            if case .head = event { received.open() }
+        }
+        #expect(try await TransportKind.curl.send(request).body == Data("done".utf8))
+    }
+
+    @Test func `A response of which a part is missing is lost with its connection`() async throws {
+        let received = Gate()
+        let script = Response.script(
+            .write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\ndone"),
+            .pass(received),
+            .reset
+        )
+        let server = try FixtureServer.start { _, _ in .onHead { _ in script } }
+        var request = HTTPRequest(.post, to: server, body: .data(Data(repeating: 1, count: 50_000_000)))
+        request.observer = { event in
+            if case .head = event { received.open() }
+        }
+        let error = await #expect(throws: TransportError.self) { try await TransportKind.curl.send(request) }
+        #expect(error?.kind == .connectionLost)
+    }
 
     @Test(arguments: refusals)
     func `A refusal is the response while the body has no more bytes`(_ response: Response) async throws {
