@@ -2,8 +2,8 @@ import Foundation
 
 /// The session of one account at one service: it runs one relogin for all loads that need it.
 ///
-/// A *generation* is increased when a relogin ends, successfully or not, and when a new session begins; an early renewal that
-/// fails does not count. A load records the generation in which its headers were made;
+/// A *generation* is increased when a relogin ends, successfully or not, and when a new session begins; an early renewal that fails
+/// does not count, nor does a relogin that nobody needs any more. A load records the generation in which its headers were made;
 /// when its login has expired and a later generation exists, the relogin in between applies to it, and none is started.
 final class LoginSession: Sendable {
     typealias Outcome = Result<Void, APIError>

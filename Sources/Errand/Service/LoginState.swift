@@ -105,6 +105,8 @@ struct LoginState {
         var (failed, late) = (close(), Closed())
         late.waiters = failed.waiters.filter { $0.id > newestAtOutcome }
         failed.waiters.removeAll { $0.id > newestAtOutcome }
+        // Those in its lane are younger than the late ones, which return to the queue first.
+        late.holder = exchange(&failed.holder, with: nil)
         return (failed, late)
     }
 
@@ -138,7 +140,7 @@ struct LoginState {
 
     /// Ends a relogin without an outcome, unless a load that was refused waits for it, or any that an early one has begun for.
     mutating func closeUnneeded(_ number: Int) -> Closed? {
-        guard isCurrent(number), run?.earlyStart == nil || waiters.isEmpty,
+        guard isCurrent(number), run?.hasOutcome == false, run?.earlyStart == nil || waiters.isEmpty,
             waiters.values.allSatisfy(\.isUnsent)
         else { return nil }
         if run?.isCounted == true { limit.removeNewest() }
@@ -281,7 +283,7 @@ struct SentLogin: Sendable {
 struct LoginWaiter: Sendable {
     let id: RequestID
     let place: any LoginPlace
-    /// It has not been sent, because it began during the relogin.
+    /// It waits to be sent: nothing has refused it with the current login.
     let isUnsent: Bool
     let continuation: CheckedContinuation<LoginSession.Outcome, Never>
     /// Until its place in the queue is reserved.

@@ -181,6 +181,17 @@ struct LoginSessionTests {
         #expect((state.outcome.error != nil) == fails)
     }
 
+    @Test func `A relogin that has failed is not one that nobody needs, and its lane is that of the loads after it`() {
+        var state = LoginState()
+        let relogin = state.open(Place())
+        let isSet = state.setOutcome(.failure(APIError(.loginExpired)), of: relogin) != nil
+        #expect(isSet)
+        let isDropped = state.closeUnneeded(relogin) != nil
+        #expect(!isDropped)
+        let closed = state.closeFailed(relogin)
+        #expect(closed?.failed.holder == nil && closed?.late.holder != nil)
+    }
+
     @Test func `After a sign-in on a screen, the failure of a relogin counts for no load`() async {
         (account.fails, account.gate) = (true, Latch())
         let load = renew(after: 0)
