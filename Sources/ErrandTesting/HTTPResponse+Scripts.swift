@@ -40,10 +40,10 @@ extension HTTPResponse {
     ///
     /// - Parameters:
     ///   - value: The value that the request's `Response` is decoded from; `null` by default.
-    ///   - code: The business code, a number, a string or a Boolean; the least code of success by default.
+    ///   - code: The business code, a number, a string or a Boolean; the shortest code of success by default.
     ///   - message: The message for the user; `ok` by default.
     ///   - envelope: The keys, as in ``APIService/envelope``. Under its `successKey` is whether the code is one of success.
-    ///     Without a `dataKey`, the members of the value are beside the code.
+    ///     Without a `dataKey`, the members of the value, which is an object then, are beside the code.
     ///   - encoder: Encodes the value; the default writes dates in ISO 8601, as a service reads them.
     /// - Returns: A response with HTTP status 200.
     /// - Throws: The error of the encoder.
@@ -70,8 +70,13 @@ extension HTTPResponse {
         let content = try json(value)
         add(envelope.dataKey, content)
         if members.isEmpty { return .json(content) }
+        let isObject = content.hasPrefix("{")
+        precondition(
+            envelope.dataKey != nil || isObject || content == "null",
+            "without a dataKey, the value is an object"
+        )
         let object = text(of: members)
-        guard envelope.dataKey == nil, content.hasPrefix("{"), content != "{}" else { return .json(object) }
+        guard envelope.dataKey == nil, isObject, content != "{}" else { return .json(object) }
         return .json(object.dropLast() + "," + content.dropFirst())
     }
 

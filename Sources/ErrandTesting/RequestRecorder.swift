@@ -35,7 +35,7 @@ public import Errand
         self.params = params
     }
 
-    /// Waits for the next ending that this method has not returned yet; returns `nil` when the task is cancelled.
+    /// Waits for the next ending that this method has not returned yet; returns `nil` if the task is cancelled before.
     ///
     /// Several tasks may wait; each receives a different ending, first in, first out.
     public func ending() async -> Event? {

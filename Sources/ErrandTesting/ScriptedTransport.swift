@@ -7,7 +7,7 @@ import Foundation
 /// write themselves, such as `Host`. It reads files and streams of a request to their end before it calls the script. A response
 /// to `HEAD` or with status 204 or 304 has no body. A 2xx response is written to the request's destination file. Header lines or
 /// a body above the request's limits fail with `responseTooLarge`. Progress is reported once for each body, when the body is
-/// complete, and for each element of a streamed response.
+/// complete, and for each element of a streamed response to a stream.
 ///
 /// ```swift
 /// let transport = ScriptedTransport()

@@ -2,7 +2,7 @@ public import Errand
 
 /// The credentials with which requests are signed by ``AWSSignature``.
 ///
-/// Its description and its mirror contain the access key's ID alone.
+/// Its description and its mirror contain the access key's ID, and whether there is a session token.
 public struct AWSCredentials: Sendable, Hashable {
     /// The ID of the access key, which is sent with each request and is no secret.
     public let accessKeyID: String

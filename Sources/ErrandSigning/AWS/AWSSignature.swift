@@ -8,11 +8,11 @@ import Foundation
 /// ```
 ///
 /// For each attempt, signs method, path, query, header lines and body as the previous adapters have left them; a retry and the
-/// attempt after a relogin have a new signature. Not signed are the cookies, which are added afterwards, and the header lines
-/// that a connection, a proxy server, the cache or a stream changes: `Accept-Encoding`, `Connection`, `Content-Length`, `Expect`,
-/// `If-Modified-Since`, `If-None-Match`, `If-Range`, `Last-Event-ID`, `Range`, `TE`, `Transfer-Encoding`, `Upgrade`,
-/// `User-Agent`, `X-Amzn-Trace-Id` and those that begin with `Proxy-`. A redirect is followed with the signature of the first
-/// URL, which is not valid for another URL.
+/// attempt after a relogin have a new signature. Not signed are the cookies, which are added afterwards, and the header lines that
+/// a connection, a proxy server, the cache or a stream changes: `Accept-Encoding`, `Connection`, `Content-Length`, `Expect`,
+/// `If-Modified-Since`, `If-None-Match`, `If-Range`, `Last-Event-ID`, `Range`, `TE`, `Transfer-Encoding`, `Upgrade`, `User-Agent`,
+/// `X-Amzn-Trace-Id` and those that begin with `Proxy-`. A redirect is not signed: within the origin it keeps the header lines of
+/// the first URL, which are not valid for it; elsewhere, and in the query, it has none.
 ///
 /// Sealed bodies (``TrafficSealing``) are signed as they are sent; with them, the signature has to be in a header, because the
 /// query is authenticated with the body; otherwise the load fails with `invalidRequest`.
@@ -21,7 +21,8 @@ import Foundation
 /// and signed in its usual notation: `127.0.0.1` for `127.1`.
 ///
 /// If the request cannot be signed, the load fails with `invalidRequest` before anything is sent; the underlying error is a
-/// ``SigningError``. If `credentials` throws an `APIError`, the load fails with that error.
+/// ``SigningError``, or that of the file or of `credentials`. An `APIError` that `credentials` throws, other than `cancelled`, is
+/// treated as if the exchange had failed with it; a file that cannot be read to its end fails the load with `storage`.
 public struct AWSSignature: Sendable {
     /// Where the signature is.
     public enum Form: Sendable, Hashable {

@@ -42,7 +42,7 @@ struct WireURL {
         let digits = host[colon...].dropFirst()
         guard digits.allSatisfy(\.isASCIIDigit) else { return PercentEncoding.decoded(host) }
         let name = PercentEncoding.decoded(host[..<colon])
-        let isSecure = bytes.starts(with: "https:".utf8) || bytes.starts(with: "HTTPS:".utf8)
+        let isSecure = bytes.prefix("https:".utf8.count).lazy.map(\.asciiLowercased).elementsEqual("https:".utf8)
         let port = Int(String(decoding: digits, as: UTF8.self))
         return port.map { $0 == (isSecure ? 443 : 80) ? name : name + ":\($0)".utf8 } ?? name
     }

@@ -10,8 +10,8 @@ import Foundation
 /// When a server refuses a signature as stale, the load is sent again, once. All further signatures of the service and its copies
 /// in this environment then use the time of the server's `Date` (RFC 9110 section 6.6.1), even if the device's clock changes. A
 /// response corrects the time only if its `Date` differs by more than two seconds from the time of the next signature; otherwise
-/// the refusal fails the load, unless the device's clock was set since its request was signed. A response to a request that was
-/// sent before the last correction corrects nothing, but its load is sent again as well.
+/// the refusal fails the load, unless the device's clock was set since its request was signed. A response to a request whose
+/// attempt began before the last correction corrects nothing, but its load is sent again as well.
 public struct ClockCorrection: Sendable {
     /// The largest correction of the device's clock; one day by default.
     ///
@@ -22,7 +22,7 @@ public struct ClockCorrection: Sendable {
     /// Creates a correction.
     ///
     /// - Parameter isStale: Returns whether a response refuses the timestamp of a signature. Called for every response of the
-    ///   service's origin, with any status, on any thread.
+    ///   service's origin, with any status, that no adapter has refused before, on any thread.
     public init(isStale: @escaping @Sendable (APIResponse) -> Bool) {
         self.isStale = isStale
     }
@@ -34,7 +34,7 @@ extension ClockCorrection {
         ClockCorrection { statuses.contains($0.status) }
     }
 
-    /// A correction after responses with one of these business codes, whatever the status.
+    /// A correction after responses with one of these business codes in a body in memory, whatever the status.
     ///
     /// - Parameters:
     ///   - codes: The codes that mean that a timestamp is stale.

@@ -2,7 +2,7 @@
 import CryptoRuntime
 import Foundation
 
-/// The functions of libcrypto, which the process has loaded for libcurl.
+/// The functions of libcrypto, usually the one that the process has loaded for libcurl.
 package enum PlatformCrypto {
     private static let library = Result { try Libcrypto() }.mapError { $0 as? SigningError ?? Libcrypto.failure }
 

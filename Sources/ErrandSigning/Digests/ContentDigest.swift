@@ -12,8 +12,8 @@ extension Adapter<APIResponse> {
     /// ignored. For a download that was continued, the digest is that of the whole file. A file whose digest is another is
     /// removed, also its part, so that the next load begins again.
     ///
-    /// Not compared: a response without the header line, one that is not 2xx, one with a content coding, which is decoded by
-    /// then, one to a `Range` of the app, and one that streams.
+    /// Not compared: a response without the header line or with a malformed one, one that is not 2xx, one without a body, one
+    /// with a content coding, which is decoded by then, a 206 to a `Range` of the app, a sealed one, and one that streams.
     public static var reprDigest: Adapter<APIResponse> {
         Adapter("Adapter.reprDigest") { response, context in
             guard response.headers["Content-Encoding"] == nil,

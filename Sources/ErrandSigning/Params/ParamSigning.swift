@@ -110,7 +110,8 @@ public struct ParamSigning: Sendable {
     /// Whether names and values are percent-encoded in the signed text, all bytes but the unreserved ones of RFC 3986; false by
     /// default.
     ///
-    /// With true, no name or value contains a separator, so different parameters always have different texts.
+    /// With true and separators that are escaped then, such as the default ones, no name or value contains one, so different
+    /// parameters have different texts. With empty separators, every text is ambiguous.
     public var percentEncodes = false
     /// Whether parameters with an empty value or `null` are not signed; false by default.
     public var omitsEmptyValues = false
@@ -160,7 +161,8 @@ extension ParamSigning: RedactedDescription {
 }
 
 extension APIService {
-    /// Signs the parameters of each request of this service, after the adapters that the service has already.
+    /// Signs the parameters of each request of this service, after the adapters that the service has already, but before sealing
+    /// and an ``AWSSignature``.
     ///
     /// Adds to the params and the request of `APIService.adapters`, and with a ``ParamSigning/clockCorrection`` to the response;
     /// replaces an earlier `ParamSigning` of this service.

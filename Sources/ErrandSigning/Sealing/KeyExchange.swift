@@ -16,10 +16,10 @@ public import Foundation
 public protocol KeyExchange: Sendable {
     /// Returns a new session key.
     ///
-    /// Called on any thread, when the first load needs a key and when the server has refused the key because it has expired. One
-    /// exchange runs at a time for each environment of a service, however many loads need it, and `APIEnvironment.current` is
-    /// that environment. If the server refuses more than 5 keys in 30 s, this is treated as a loop, and the loads fail with
-    /// `security`.
+    /// Called on any thread, when a load needs a key and there is none, and when the server has refused the key because it has
+    /// expired. One exchange runs at a time for each environment of a service, however many loads need it, and
+    /// `APIEnvironment.current` is that environment. If the server refuses more than 5 keys in 30 s, this is treated as a loop, and
+    /// the loads fail with `security`.
     ///
     /// A load of the same service that begins in here is neither sealed nor opened. A load of any service is a login request, as
     /// if it had `isLoginRequest`: it neither queues nor waits for a relogin, and fails with `http` if the server refuses its
@@ -30,7 +30,8 @@ public protocol KeyExchange: Sendable {
     /// result is ignored then, and the next call may begin before this one has returned. The cancel of a load does not
     /// cancel it.
     ///
-    /// - Throws: Any error; every waiting load then fails, with the error as `underlying`. After an `APIError` with the type
+    /// - Throws: Any error; every waiting load then fails, with the error as `underlying`; after a `CancellationError` or
+    ///   `cancelled`, only after one more exchange. After an `APIError` with the type
     ///   `noNetwork`, `timeout` or `transport`, they fail with that type, otherwise with `security`.
     func sessionKey() async throws -> SessionKey
 }

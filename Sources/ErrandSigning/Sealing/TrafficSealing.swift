@@ -117,10 +117,10 @@ extension TrafficSealing: RedactedDescription {
 extension APIService {
     /// Seals the requests of this service, and opens their responses.
     ///
-    /// Adds a request adapter to `APIService.adapters` after those that are there, but before an ``AWSSignature``, in whichever
-    /// order the two are set up: a request is sealed, then signed. A ``ParamSigning`` signs the parameters before they are sealed.
-    /// Adds a response adapter before all others. A request adapter that is added later sees the sealed body, as do those of a
-    /// single request. Replaces an earlier sealing.
+    /// Adds a request adapter to `APIService.adapters` after those that are there, but before an ``AWSSignature`` and what was
+    /// added after that, in whichever order the two are set up: a request is sealed, then signed. A ``ParamSigning`` signs the
+    /// parameters before they are sealed. Adds a response adapter before all others. A request adapter that is added later sees the
+    /// sealed body, as do those of a single request. Replaces an earlier sealing.
     ///
     /// Copies of the service share the keys, and each environment has its own. Not for
     /// `APIProxy.send(_:progress:)`, and not for a link from the server to another origin.

@@ -74,7 +74,7 @@ struct AWSSignatureTests {
     }
 
     @Test(arguments: [
-        ("https://a.test:443/x", "a.test"), ("http://a.test:443/x", "a.test:443"),
+        ("https://a.test:443/x", "a.test"), ("http://a.test:443/x", "a.test:443"), ("Https://a.test:443/", "a.test"),
         ("https://a.test:8443", "a.test:8443"),
         ("http://a.test:/x", "a.test"), ("http://a.test:080/x", "a.test"), ("http://a.test:08080/x", "a.test:8080"),
         ("http://%61.test:80", "a.test"), ("http://u:80@a.test", "a.test"), ("http://[::1]/", "[::1]"),
