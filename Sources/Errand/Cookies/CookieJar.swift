@@ -131,7 +131,8 @@ public final class CookieJar: Sendable {
         return cleared == .never ? "0" : "\(cleared.microseconds)"
     }
 
-    /// All cookies, oldest first, those of other programs in the order of their file, including expired cookies that have not been removed yet.
+    /// All cookies, oldest first, those of other programs in the order of their file, including expired cookies that have not been
+    /// removed yet.
     public var cookies: [Cookie] { state.withLock(\.store.cookies) }
 
     /// Stores a cookie as if a response from `url` had set it, for example one of a sign-in in a web view.
@@ -263,7 +264,7 @@ public final class CookieJar: Sendable {
 }
 
 extension CookieJar {
-    /// The cookie file of an application or account by name, in which `/` is replaced by `-`.
+    /// The cookie file of an application or account by name, in which `/` and `%` are percent-encoded.
     ///
     /// Without a name, it is the file of this application, named after the process or, on Apple platforms, after the bundle
     /// identifier.
@@ -274,7 +275,7 @@ extension CookieJar {
     /// `~/Library/Caches/<name>/cookies.txt`, which the system may remove while the app does not run.
     public static func defaultFile(named name: String? = nil) -> URL {
         let name = name ?? Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName
-        let folder = name.replacingScalar("/", with: "-")
+        let folder = name.asFileName
         let isFolder = !folder.isEmpty && folder != "." && folder != ".."
         return stateFolder.appending(component: isFolder ? folder : "-").appending(component: "cookies.txt")
     }
@@ -306,9 +307,12 @@ extension CookieJar {
 extension URL {
     /// Adds `name` before the extension; `/` and `%` in it are percent-encoded.
     func beside(_ name: String) -> URL {
-        let name = name.replacingScalar("%", with: "%25").replacingScalar("/", with: "%2F")
-        let base = deletingPathExtension().lastPathComponent + "-" + name
+        let base = deletingPathExtension().lastPathComponent + "-" + name.asFileName
         let file = deletingLastPathComponent().appending(component: base)
         return pathExtension.isEmpty ? file : file.appendingPathExtension(pathExtension)
     }
+}
+
+extension String {
+    fileprivate var asFileName: String { replacingScalar("%", with: "%25").replacingScalar("/", with: "%2F") }
 }
