@@ -96,7 +96,7 @@ import Errand
         if let completion = leave() { scope.run { completion(result) } }
     }
 
-    /// Takes the closure out, which is not called then.
+    /// Takes the closure out, which is then the caller's to call.
     @discardableResult
     func leave() -> (@MainActor (Result<Image, APIError>) -> Void)? { exchange(&completion, with: nil) }
 

@@ -23,8 +23,8 @@ package enum ImageSlotContent<Image: Sendable>: Sendable {
     ///
     /// A request that is being loaded is not loaded again; its image is for the new receiver.
     ///
-    /// The receiver is called before this returns, with an image from memory or else the placeholder; then once more when the load
-    /// ends, unless it is cancelled, here or elsewhere. It may call the slot, and must not retain it.
+    /// The receiver is called before this returns, with an image from memory or else the placeholder; in the latter case once more
+    /// when the load ends, unless it is cancelled, here or elsewhere. It may call the slot, and must not retain it.
     package func show(
         _ request: ImageRequest?,
         from loader: ImageLoader<Image>,

@@ -3,8 +3,9 @@ public import Observation
 
 /// Whether the loads of a proxy or a service use the network, for an indicator of the whole app.
 ///
-/// Add it to `APIProxy.monitors` or `APIService.monitors`. A response from the cache is no activity, nor is
-/// the time that a load waits before it is sent or sent again. A load that joins a running exchange of another is not counted.
+/// Add it to `APIProxy.monitors` or `APIService.monitors`. A response from the cache is no activity, nor is the time that a load
+/// waits before it is sent or sent again. A load that joins a running exchange of another is counted from the next request of that
+/// exchange on, such as after a redirect.
 ///
 /// ```swift
 /// let activity = NetworkActivity()

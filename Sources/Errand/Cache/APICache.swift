@@ -273,8 +273,9 @@ public final class APICache: Sendable {
 
     private func report(_ error: APICacheError) {
         state.withLock { state in
+            if error.kind == .unreadable, state.unreported.count >= 100 { return }
             let isNew = error.kind == .unreadable || state.reported.insert(error.kind).inserted
-            if isNew, state.unreported.count < 100 { state.unreported.append(error) }
+            if isNew { state.unreported.append(error) }
         }
         reportProblems()
     }

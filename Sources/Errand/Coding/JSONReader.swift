@@ -2,8 +2,8 @@ import Foundation
 
 /// Parses a JSON text to a ``JSONValue`` in one pass, in time that grows with the length of the text alone.
 ///
-/// The open containers are in an array, so that depth needs no stack space. Accepts what `JSONDecoder` accepts: RFC 8259 in
-/// UTF-8, with or without a byte order mark, and a comma after the last element. `JSONDecoder` also accepts half a surrogate pair, a
+/// The open containers are in an array, so that depth needs no stack space. Accepts what `JSONDecoder` accepts: RFC 8259 in UTF-8,
+/// with or without a byte order mark, and a comma after the last element. `JSONDecoder` also accepts half a surrogate pair, a
 /// control character, a malformed number or one out of range in a part that nothing decodes.
 struct JSONReader {
     /// What becomes of a string with characters that are none, and of a number out of range.

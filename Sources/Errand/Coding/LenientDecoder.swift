@@ -8,8 +8,8 @@ extension ResponseDecoder where Self == JSONDecoder {
     /// members, or `nil` for an optional one that needs members, and a property that is an empty string is `nil` for an optional
     /// array and empty for ``EmptyIfMissing``, as PHP servers send them; any other mismatch fails as usual. The codes of an
     /// ``Envelope`` and a ``JSONValue`` are not converted, nor is anything in a text that `JSONDecoder` accepts although it is no
-    /// JSON, for example with a TAB in a string that nothing decodes. ``APIEvent/Kind/decodedLeniently(converted:skipped:)`` reports the
-    /// conversions.
+    /// JSON, for example with a TAB in a string that nothing decodes. ``APIEvent/Kind/decodedLeniently(converted:skipped:)``
+    /// reports the conversions.
     ///
     /// ```swift
     /// service.decoder = .lenient

@@ -8,13 +8,14 @@
     /// A load has failed.
     ///
     /// Called once for each load that fails, on the main actor, however often its request was sent. At this time,
-    /// ``BaseAPIRequest/error`` is set, unless a newer load has ended, and the loading indicator is hidden; the delegate or the closure receives the error
-    /// afterwards. Several loads may fail one after the other for the same reason, such as a missing network.
+    /// ``BaseAPIRequest/error`` is set, unless a newer load has ended, and the loading indicator is hidden; the delegate or the
+    /// closure receives the error afterwards. Several loads may fail one after the other for the same reason, such as a missing
+    /// network.
     ///
-    /// Unless `loadData` has joined the load, not called for:
+    /// Not called for:
     /// - a load that was cancelled, or whose request has been released,
-    /// - a load that an async call has begun, such as ``APIManager/value(params:progress:)`` or ``APIManager/pages(params:)``,
-    ///   because that call throws the error, and
+    /// - a load that `loadData` has not joined and that an async call has begun, such as ``APIManager/value(params:progress:)`` or
+    ///   ``APIManager/pages(params:)``, because that call throws the error, and
     /// - the requests of a group: an ``APIBatch`` or ``APIChain`` that ``APIGroup/start()`` has begun presents one error when
     ///   it fails; see ``APIGroup``.
     func presentError(_ error: APIError, of request: BaseAPIRequest)

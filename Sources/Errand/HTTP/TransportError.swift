@@ -21,7 +21,8 @@ public struct TransportError: Error, Sendable {
         /// The server's certificate or key was refused, that of the client or an additional authority could not be loaded, or a
         /// redirect would have disclosed something secret.
         case security
-        /// The response is larger than the request's limits or those of libcurl, or that of a proxy server to `CONNECT` is larger than 64 KiB.
+        /// The response is larger than the request's limits or those of libcurl, or that of a proxy server to `CONNECT` is larger
+        /// than 64 KiB.
         case responseTooLarge
         /// The response's file could not be written, or a file or stream to send could not be read to its end.
         ///

@@ -14,7 +14,7 @@ struct RepeatDetector {
     var isRepeating: Bool { repeats >= Self.maxRepeats || emptyPageRun >= Self.maxEmptyPages }
 
     /// `isKnown` is whether the list has all items of the page already, by their ``ItemID``; `nil` if that says nothing, because
-    /// the app has left out all of them, or the items have no IDs.
+    /// the app has left out all of them or may have inserted them, or the items have no IDs.
     mutating func record(_ page: PageInfo, hasNewRows: Bool, isKnown: Bool?) {
         emptyPageRun = hasNewRows ? 0 : emptyPageRun + 1
         let isRepeat = isKnown ?? (page.response.body == newestBody)
@@ -28,7 +28,7 @@ struct RepeatDetector {
     }
 }
 
-/// The positions at which a list has requested pages, including those of dropped pages.
+/// The positions at which a list has requested pages, including those of pages that were dropped at its beginning.
 ///
 /// Leads back to dropped pages, and recognizes a server that names a position again.
 struct VisitedPositions {

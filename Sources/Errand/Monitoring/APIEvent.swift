@@ -18,7 +18,7 @@
 /// | `headReceived` | `requestMade` | at most once for each number; may be without `sent`, which may then not follow |
 /// | `redirected` | `requestMade` | ends a number; the next `requestMade` follows, unless the load ends |
 /// | `responded`, `failed` | `requestMade` | ends a number |
-/// | `decodedLeniently` | `responded` or `respondedFromCache` | once for each response of which a lenient decoder has converted something |
+/// | `decodedLeniently` | `responded`, or before or after `respondedFromCache` | once for each response of which a lenient decoder has converted something |
 /// | `released` | `began` | at most once |
 /// | `ended` | `began` | once, the last event |
 ///
@@ -44,7 +44,7 @@ public final class APIEvent: Sendable {
         case sent
         /// Status and headers of the response have been received.
         case headReceived(status: Int, headers: HTTPHeaders)
-        /// The response is a redirect that is followed; without its body.
+        /// The response is a redirect that is followed; without its body, unless the transport is the app's own.
         case redirected(HTTPResponse)
         /// The exchange has its response, whatever its status, before response adapters change it.
         case responded(APIResponse)
@@ -75,8 +75,8 @@ public final class APIEvent: Sendable {
 
     /// The events that a monitor observes, or that a log shows.
     public enum Level: Int, Sendable, Comparable {
-        /// ``Kind/ended(_:)`` of each load, and before it ``Kind/respondedFromCache(_:)`` if a stored response was used, which a log
-        /// shows in the ending.
+        /// ``Kind/ended(_:)`` of each load, and before it ``Kind/respondedFromCache(_:)`` if a stored response was used, which a
+        /// log shows in the ending.
         case endings
         /// Also each request and its outcome: ``Kind/requestMade(_:)``, ``Kind/redirected(_:)``, ``Kind/responded(_:)`` and
         /// ``Kind/failed(_:)``.

@@ -37,7 +37,6 @@ final class ExchangeTrace: Sendable {
         current.store(number, ordering: .releasing)
         phase.store(Phase.made.rawValue, ordering: .releasing)
         let loads = loads()
-        guard isShared || !loads.isEmpty else { return request }
         for load in loads { load.emit(.requestMade(request), exchange: number) }
         // A load that joins later may observe what the others do not.
         guard isShared || loads.contains(where: { $0.observes(.everything) }) else { return request }

@@ -169,7 +169,7 @@ final class CacheStage {
         return nil
     }
 
-    /// Keeps no file open while the load queues, which looks again afterwards.
+    /// Keeps no file open while a load queues that shares no exchange, and looks again afterwards.
     func willQueue() {
         // Not sent: the request is made again.
         if prepared != nil { proxy.loads.uncountSend(of: id) }

@@ -157,7 +157,7 @@ struct ActiveLoad {
     fileprivate(set) var priority = RequestPriority.normal
     var isQueued = true
     fileprivate(set) var isStopped = false
-    /// Ends the load with it; `nil` for a plain call.
+    /// Ends the load with it; `nil` without a service.
     var login: LoginSession?
     let loginRole: LoginRole
     fileprivate(set) var sentAgain: AdapterRetry.Cause = []

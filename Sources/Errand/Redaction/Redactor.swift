@@ -138,7 +138,8 @@ extension Redactor {
     ///
     /// For JSON, shows the structure, the names and the harmless values, without whitespace; for forms and `multipart/form-data`,
     /// the names and the harmless values. Shows only the size of any other body, and of a body that is malformed, larger than 256
-    /// KiB, or 1 MiB in its printable form, or nested more than 512 levels deep. Redact a body before you shorten it, because a shortened body is malformed.
+    /// KiB, or 1 MiB in its printable form, or nested more than 512 levels deep. Redact a body before you shorten it, because a
+    /// shortened body is malformed.
     ///
     /// - Parameters:
     ///   - body: The bytes.

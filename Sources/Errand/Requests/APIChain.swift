@@ -29,8 +29,8 @@ public final class APIChain: APIGroup {
     ///   - make: Returns the request; called once, on the main actor. An error that is not an ``APIError`` becomes the
     ///     underlying error of an `invalidRequest`.
     ///   - recover: Returns a replacement response after the request, or `make`, failed, for example that of another request. An
-    ///     error that it throws fails the chain. Not called when the chain or its request is cancelled. Without this closure, a failure of
-    ///     the request fails the chain.
+    ///     error that it throws fails the chain. Not called when the chain or its request is cancelled. Without this closure, a
+    ///     failure of the request fails the chain.
     /// - Returns: The request's outcome.
     @discardableResult
     public func add<Manager: APIManager>(

@@ -81,9 +81,8 @@ public struct APIRequestOptions: Sendable {
     /// policy needs stored responses (any but `http`, `bypass` and `reload`) fails with `invalidRequest`.
     ///
     /// A ``PageAPIRequest`` whose list is reloaded, with ``APIManager/reload(params:indicator:message:)`` or
-    /// ``APIManager/refreshAll()``, and its following pages come from the network, unless the policy is `onlyIfCached`; each page is stored by
-    /// itself. If the list has
-    /// no page yet and the network gives no response, a stored one may be used.
+    /// ``APIManager/refreshAll()``, and its following pages come from the network, unless the policy is `onlyIfCached`; each page
+    /// is stored by itself. If the list has no page yet and the network gives no response, a stored one may be used.
     public var cachePolicy: CachePolicy
     /// Adapters for every attempt of a load, called after the ``APIService/adapters`` of the service; none by default.
     public var adapters: Adapters

@@ -1,6 +1,6 @@
 import Foundation
 
-// What the hooks of a request return for one load, each read once.
+// What the hooks of a request return for one load.
 
 extension BaseAPIRequest {
     var serviceForNewLoad: APIService? {

@@ -14,9 +14,9 @@ public struct ErrorMessages: Sendable {
     /// Returns the text for an error, for instance from a string catalogue, or `nil` to use the text that is chosen without this
     /// closure.
     ///
-    /// The message of the error is the text that is chosen without this closure. Called on any thread, for each load that
-    /// fails or is cancelled, unless an app has given the error a message, for each failure that ``Adapters/failure`` or ``RetryPolicy/decide`` sees, and for the error of
-    /// ``ReloginHandler/sessionDidExpire(_:)``.
+    /// The message of the error is the text that is chosen without this closure. Called on any thread, for each load that fails or
+    /// is cancelled, unless an app has given the error a message, for each failure that ``Adapters/failure`` or
+    /// ``RetryPolicy/decide`` sees, and for the error of ``ReloginHandler/sessionDidExpire(_:)``.
     public var localize: (@Sendable (APIError) -> String?)?
 
     /// Creates texts; for errors without a given text, the server's or the library's text is used.

@@ -54,11 +54,11 @@ public import Foundation
     /// The date from which the login is renewed before the next request is sent, usually shortly before the login expires; `nil`,
     /// the default, never renews it in advance.
     ///
-    /// Read when a load begins, before a renewal, and after each ``relogin()`` that has succeeded. When the clock of the proxy has reached this
-    /// date, the next request starts a relogin; that request and all that begin meanwhile wait for the relogin before they are
-    /// sent. If the relogin fails, the waiting requests are sent with the old login, which remains in use until the service
-    /// refuses it. But if the service refuses a load while the relogin runs, a failure is treated like that of any other relogin.
-    /// Each date starts one relogin; a date that has already passed when a relogin begins or returns starts no other.
+    /// Read when a load begins, before a renewal, and after each ``relogin()`` that has succeeded. When the clock of the proxy has
+    /// reached this date, the next request starts a relogin; that request and all that begin meanwhile wait for the relogin before
+    /// they are sent. If the relogin fails, the waiting requests are sent with the old login, which remains in use until the
+    /// service refuses it. But if the service refuses a load while the relogin runs, a failure is treated like that of any other
+    /// relogin. Each date starts one relogin; a date that has already passed when a relogin begins or returns starts no other.
     var loginRenewalDate: Date? { get }
 
     /// Called when the session has expired and could not be renewed, before the loads that wait for the relogin fail.

@@ -46,8 +46,9 @@ public struct RetryPolicy: Sendable {
     /// section 15.6.4). Neither RFC guarantees that. Set this to false if the backend may have executed the request, for instance
     /// because a gateway sends such responses in its place.
     public var retryAfterAppliesToAllMethods = true
-    /// The maximum ratio of retries to requests of the service in the last minute, of which ten are always allowed; 0.1 by
-    /// default.
+    /// The maximum ratio of retries to requests of the service in the last minute; 0.1 by default.
+    ///
+    /// Ten retries in a minute are always allowed.
     ///
     /// This limit keeps retries from adding much traffic to a backend that is down. The minute is counted as the current half
     /// minute and the one before it.

@@ -15,7 +15,7 @@ public import Foundation
 ///
 /// Each exchange is one entry: a redirect, a retry and an attempt after a relogin have separate entries, and loads that share an
 /// exchange have one common entry. A failed or cancelled exchange is recorded as far as it progressed; for an incomplete
-/// response, the entry contains status, headers and the number of received bytes.
+/// response of a transport of this library, the entry contains status and headers and, if it failed, the number of received bytes.
 ///
 /// A load that ended before anything was sent, because it was refused, failed or was cancelled in the queue, is one entry with
 /// the reason, status 0 and its path. The entry counts towards the limits like an exchange.
@@ -32,7 +32,7 @@ public final class HARRecorder: APIMonitor {
         ///
         /// With 0, or a negative number, nothing is recorded.
         public var exchanges = 1_000
-        /// The bytes of all headers and bodies together; 32 MiB by default.
+        /// The bytes of all URLs, headers, bodies and errors together; 32 MiB by default.
         public var bytes = 32 << 20
         /// The bytes of one body; 256 KiB by default.
         ///
@@ -91,10 +91,10 @@ extension HARRecorder: RedactedDescription {
 extension HARRecorder {
     /// Returns the archive, HAR 1.2 in UTF-8.
     ///
-    /// Loads continue during the export. Fields of this library begin with `_`: `_load` and `_loads` contain the IDs of the
-    /// loads, `_attempt` the number of the attempt, `_cause` what the load waited for before the attempt, `_state` the state of
-    /// the exchange, or `unsent` for a load without one, `_error` the reason of a failure, and `_truncated` whether a body was
-    /// shortened.
+    /// Loads continue during the export. Fields of this library begin with `_`: `_load` and `_loads` contain the IDs of the loads,
+    /// `_attempt` the number of the attempt, `_cause` what the load waited for before the attempt, `_state` the state of the
+    /// exchange, or `unsent` for a load without one, `_error` the reason why there is no response, `_truncated` whether a body was
+    /// shortened, and `_fromCache` and `_cacheAge` whether the response was a stored one, and how old.
     public func data() -> Data {
         let (exchanges, removed) = snapshot
         let printer = Printer(includesSecrets: includesSecrets)
@@ -118,7 +118,8 @@ extension HARRecorder {
 
     /// Writes the archive to a file, which only its owner may read.
     ///
-    /// An existing file is replaced when the new one is complete and on the disk; after an error, it is unchanged.
+    /// An existing file is replaced when the new one is complete and on the disk; after an error, it is unchanged, unless
+    /// only the disk could not be synchronized.
     ///
     /// - Throws: ``WriteError``.
     public func write(to file: URL) throws(WriteError) { try Self.write(data(), to: file) }
@@ -131,7 +132,8 @@ extension HARRecorder {
 
     /// Writes the report to a file, which only its owner may read.
     ///
-    /// An existing file is replaced when the new one is complete and on the disk; after an error, it is unchanged.
+    /// An existing file is replaced when the new one is complete and on the disk; after an error, it is unchanged, unless
+    /// only the disk could not be synchronized.
     ///
     /// - Throws: ``WriteError``.
     public func writeReport(to file: URL) throws(WriteError) { try Self.write(report(), to: file) }
@@ -166,7 +168,7 @@ extension HARRecorder {
             case missingFolder
             /// The process may not write the folder.
             case notPermitted
-            /// The disk is full, or the user's quota is used up.
+            /// The disk is full, or a quota or a limit of the size of files is used up.
             case diskFull
             /// The system has reported another failure.
             case other

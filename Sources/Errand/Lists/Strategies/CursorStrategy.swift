@@ -97,8 +97,8 @@ extension PageStrategy where Self == StandardPageStrategy {
     /// Pages by a cursor that the server sends with each page for the next one: `cursor=YWZ0ZXI6MjA=`.
     ///
     /// The first request has no cursor. The list ends with a page whose cursor is missing or empty; neither an empty page nor a
-    /// total ends it. A cursor is sent back unchanged, encoded for the query or the body, and a number by its value. If the server sends a cursor that it
-    /// has sent before, the next load fails with `decoding`.
+    /// total ends it. A cursor is sent back unchanged, encoded for the query or the body, and a number by its value. If the server
+    /// sends a cursor that it has sent before, the next load fails with `decoding`.
     ///
     /// - Parameters:
     ///   - cursorKey: The name of the parameter for the cursor.

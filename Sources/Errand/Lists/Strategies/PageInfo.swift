@@ -17,7 +17,7 @@ public struct PageInfo: Sendable {
     /// The raw response.
     public let response: APIResponse
     /// The number of items that the server sent in all pages before this one, repeated items included; `nil` if the strategy
-    /// names a page before those that the list has received, and when it is asked for it.
+    /// names a page before those that the list has received, and always when the strategy is asked for that page.
     public internal(set) var itemsBefore: Int?
     /// The largest number of items that the server sent in one page of this list, this page included.
     public internal(set) var largestPage: Int

@@ -16,7 +16,8 @@ public struct PageModel<Item: Decodable & Sendable>: PageResponse, Sendable {
 
     /// Decodes a page.
     ///
-    /// - Throws: `DecodingError` when `results` and `list` are missing, one of the items cannot be decoded, or a total is no number.
+    /// - Throws: `DecodingError` when `results` and `list` are missing, one of the items cannot be decoded, or a total is no
+    ///   number.
     public init(from decoder: any Decoder) throws {
         let page = try decoder.container(keyedBy: CodingKeys.self)
         let hasResults = page.contains(.results)
