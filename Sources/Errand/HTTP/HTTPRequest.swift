@@ -67,7 +67,8 @@ public struct HTTPRequest: Sendable {
     /// The longest time without a byte sent or received, connecting included; 60 s by default.
     ///
     /// `nil` is no limit. Bytes of a header line, or of a chunk's length, count when the line is complete. Those of an
-    /// upload count when the system has taken them, and with libcurl and HTTP/1.1 also while it sends them.
+    /// upload count when the system has taken them, and with libcurl also while it sends them to a server that
+    /// is known to have no HTTP/2.
     public var timeout: Duration? {
         get { contents.timeout }
         set { contents.timeout = newValue }

@@ -46,6 +46,7 @@ final class HTTP2Server: Sendable {
     private let listener: Int32
     private let tls: TLSServer
     private let plan: Plan
+    private let opensWindow: Bool
     private let state = Lock(State())
 
     private struct State {
@@ -54,7 +55,10 @@ final class HTTP2Server: Sendable {
     }
 
     /// Starts a server with the certificate that `authority` has signed for this machine.
-    init(_ authority: TestAuthority, _ plan: @escaping Plan) throws {
+    ///
+    /// A client sends at most 64 KiB to a server that does not open its window.
+    init(_ authority: TestAuthority, opensWindow: Bool = true, _ plan: @escaping Plan) throws {
+        self.opensWindow = opensWindow
         tls = try TLSServer(identity: authority.identity("server"), protocol: "h2")
         self.plan = plan
         (listener, port) = try Loopback.listen()
@@ -82,11 +86,11 @@ final class HTTP2Server: Sendable {
             state.connections += 1
             return state.connections
         }
-        Thread { [tls, weak self] in
+        Thread { [tls, opensWindow, weak self] in
             CurlLibrary.blockSIGPIPE()
             defer { close(socket) }
             guard let stream = tls.accept(socket) else { return }
-            let connection = HTTP2Connection(stream)
+            let connection = HTTP2Connection(stream, opensWindow)
             while let (stream, body) = connection.nextRequest() {
                 guard let self else { break }
                 let request = Request(connection: number, stream: stream, body: body)
@@ -138,9 +142,10 @@ private final class HTTP2Connection {
     private let connection: TLSServer.Connection
     private var bodies: [UInt32: [UInt8]] = [:]
     private var hasPreface = false
+    private let opensWindow: Bool
 
-    init(_ connection: TLSServer.Connection) {
-        self.connection = connection
+    init(_ connection: TLSServer.Connection, _ opensWindow: Bool) {
+        (self.connection, self.opensWindow) = (connection, opensWindow)
     }
 
     /// Reads until a request is complete; returns `nil` at the end of the connection.
@@ -163,7 +168,7 @@ private final class HTTP2Connection {
         switch frame {
         case .data:
             bodies[stream, default: []] += payload
-            guard !payload.isEmpty else { return }
+            guard !payload.isEmpty, opensWindow else { return }
             for stream in [0, stream] { send(.windowUpdate, stream: stream, UInt32(payload.count).bytes) }
         case .settings where flags & Self.acknowledgement == 0: send(.settings, flags: Self.acknowledgement)
         case .ping where flags & Self.acknowledgement == 0: send(.ping, flags: Self.acknowledgement, payload)

@@ -97,7 +97,7 @@ final class CurlExchange: @unchecked Sendable {
         guard !received.block.isComplete else {
             // libcurl sends a request with `Expect: 100-continue` again after a 417. It also does when an HTTP/2 server resets
             // the stream with `HTTP_1_1_REQUIRED`, in the middle of a response.
-            if received.block.status != 417, !received.isFollowed { fail(Self.lostResponse) }
+            if received.block.status != 417, !received.isFollowed, !received.isWhole { fail(Self.lostResponse) }
             return false
         }
         return perform { exchange throws(TransportError) in
@@ -279,6 +279,9 @@ final class CurlExchange: @unchecked Sendable {
         deadlines.moveTimeout(to: now - silence)
         return now < deadlines.next
     }
+
+    /// Whether it may have bytes to send for which an HTTP/2 server has not opened its window.
+    var mayAwaitWindow: Bool { upload.hasBody && url.isSecure && host?.isMultiplexed != false }
 
     func succeed() {
         _ = perform { exchange throws(TransportError) in try exchange.received.end() }

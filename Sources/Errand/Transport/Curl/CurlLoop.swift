@@ -46,6 +46,8 @@ final class CurlLoop: @unchecked Sendable {
     }
 
     private static let hostLimit = 1_000
+    /// More than a handshake, or a record of TLS, takes.
+    private static let longestIdleRun = 64
 
     private let inbox = Lock(Inbox())
     private let multi: CurlMulti
@@ -54,12 +56,14 @@ final class CurlLoop: @unchecked Sendable {
     /// By the size of their buffer, because libcurl may not resize one that it has.
     private var idle: [CurlHandle.Buffer: [CurlHandle]] = [:]
     private var running: [CurlExchange] = []
+    /// In a row, in which libcurl has called nothing.
+    private var idleTurns = 0
     private var ended: [CurlExchange] = []
     /// Their name lookups have not ended.
     private var abandoned: [CurlHandle] = []
     /// Returns several ended exchanges to their callers; not a shared queue, whose threads the app may block.
     private let completions = DispatchQueue(label: "errand.completions", qos: .userInitiated)
-    private let turn: CurlTurn
+    let turn: CurlTurn
     private let sockets: CurlSockets
     /// At the end of the last turn.
     private var cutSockets = 0
@@ -119,6 +123,7 @@ final class CurlLoop: @unchecked Sendable {
     /// `false` when the loop is stopped.
     private func runTurn() -> Bool {
         turn.begin()
+        let step = turn.activity.step
         guard processInbox() else { return false }
         CurlLibrary.performWork {
             let postponed = turn.takePostponed()
@@ -130,6 +135,7 @@ final class CurlLoop: @unchecked Sendable {
             checkDeadlines()
         }
         completeEnded()
+        idleTurns = turn.activity.step == step ? idleTurns + 1 : 0
         if let end = turn.finish() { running.forEach { $0.deadlines.moveTimeout(from: turn.start, to: end) } }
         sleep()
         return true
@@ -329,7 +335,10 @@ final class CurlLoop: @unchecked Sendable {
             inbox.isLoopAsleep = inbox.isEmpty
             return inbox.isLoopAsleep
         }
-        if maySleep { multi.wait(milliseconds: pause) }
+        guard maySleep else { return }
+        // libcurl does not wait while an upload over HTTP/2 waits until its server reads on (curl issue 7821).
+        if idleTurns > Self.longestIdleRun, running.contains(where: \.mayAwaitWindow) { usleep(1_000) }
+        multi.wait(milliseconds: pause)
     }
 
     private func close() {

@@ -124,11 +124,31 @@ struct CurlDeadlineTests {
     }
 
     @Test func `An upload goes on while the system sends what it has taken of it`() async throws {
-        let body = Data(repeating: 1, count: 200_000)
+        let body = Data(repeating: 1, count: 600_000)
         let port = try startSlowReader(of: body.count)
         var request = HTTPRequest(.post, URL("http://127.0.0.1:\(port)/"), body: .data(body))
-        request.timeout = .milliseconds(300)
+        request.timeout = .seconds(2)
         #expect(try await transport.send(request).status == 204)
+    }
+
+    @Test(.enabled(if: TestAuthority.isAvailable, "openssl is not installed"))
+    func `The loop sleeps while an upload over HTTP/2 waits until its server reads on`() async throws {
+        let authority = try TestAuthority.shared.get()
+        let server = try HTTP2Server(authority, opensWindow: false) { _ in .silence }
+        var configuration = TransportConfiguration()
+        configuration.tls.additionalAuthorities = .file(authority.certificate)
+        let loop = try #require(CurlLoop(try CurlSettings(configuration)))
+        defer { loop.stop() }
+        var request = HTTPRequest(.post, server.url("/"), body: .data(Data(repeating: 1, count: 300_000)))
+        request.timeout = .seconds(1)
+        let exchange = try CurlExchange(request, pins: [], progress: nil)
+        await withUnsafeContinuation { continuation in
+            exchange.continuation = continuation
+            loop.submit(exchange)
+        }
+        let error = #expect(throws: TransportError.self) { try exchange.response() }
+        #expect(error?.kind == .timeout)
+        #expect(loop.turn.activity.processorTime < 500_000_000, "of its thread, in nanoseconds")
     }
 
     /// A request whose observer opens `blocked` and then blocks the loop, for longer than the timeout of another exchange.
