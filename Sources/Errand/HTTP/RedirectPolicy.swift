@@ -10,7 +10,8 @@ import Foundation
 /// again; but a `GET`, `HEAD` or `OPTIONS` is sent again if its cookies have changed, as after a login.
 ///
 /// If it is followed, a redirect from `https` to `http`, or one that would send a body to another origin, fails with
-/// ``TransportError/Kind/security``, and another origin receives no secret header. What its body is does not matter.
+/// ``TransportError/Kind/security``, and another origin receives no secret header. The body of a redirect that is followed does not
+/// matter.
 public struct RedirectPolicy: Sendable {
     let limit: Int
     let isFollowing: Bool
@@ -33,7 +34,7 @@ public struct RedirectPolicy: Sendable {
 
 extension HTTPRequest {
     /// The body of such a response is not that of the final one.
-    package func mayFollow(_ status: Int) -> Bool {
+    func mayFollow(_ status: Int) -> Bool {
         redirectPolicy.isFollowing && [301, 302, 303, 307, 308].contains(status)
     }
 
