@@ -34,6 +34,8 @@ final class CacheStage {
     private let folder: CacheFolder?
     /// The last one.
     private var lookup: CacheLookup?
+    /// Those of the addresses that have redirected the request.
+    private var former: [CacheLookup] = []
     /// Confirmed by a 304.
     private var validated: CacheEntry?
     private var orOnError: CacheEntry?
@@ -64,12 +66,18 @@ final class CacheStage {
         for request: HTTPRequest,
         keyRequest: HTTPRequest? = nil
     ) throws(APIError) -> Step {
+        former = []
+        return try lookUp(request, keyRequest)
+    }
+
+    private func lookUp(_ request: HTTPRequest, _ keyRequest: HTTPRequest? = nil) throws(APIError) -> Step {
         // Before the cookies, of which some may have expired, and others have been changed by another process.
         let date = proxy.clock.date
         cookies?.refresh(at: proxy.clock.uptime, date: date)
         // A cookie that the response sets is not one of the request.
         let keyRequest = withCookies(keyRequest ?? request, at: date)
-        (validated, orOnError, orOffline, used, isGenerated) = (nil, nil, nil, nil, false)
+        (validated, orOnError, orOffline, used) = (nil, nil, nil, nil)
+        (isGenerated, isStale) = (false, false)
         var lookup = CacheLookup(request, keyRequest, by: use, at: date)
         defer { self.lookup = lookup }
         guard let entries = try lookup.entries() else {
@@ -97,6 +105,26 @@ final class CacheStage {
             }
             validated = entries[validatedIndex]
             return .send(request.validating(conditions), miss)
+        }
+    }
+
+    /// Returns what is stored of the address that a response leads to; without it, `request`, which is sent there, has the
+    /// conditions of what is stored.
+    ///
+    /// A rule of an app stores the last response as that of the first address.
+    @inline(never) func follow(_ response: HTTPResponse, with request: inout HTTPRequest) throws(APIError)
+        -> APIResponse?
+    {
+        guard var lookup, use.policy != .bypass, !use.policy.isRule else { return nil }
+        lookup.invalidate(after: APIResponse(response, to: id, url: lookup.request.url))
+        // Those that it has are of the address before.
+        if validated != nil { request = request.validating(lookup.request.headers.conditions) }
+        former.append(lookup)
+        switch try lookUp(request) {
+        case .use(let stored): return stored
+        case .send(let sent, _):
+            request = sent
+            return nil
         }
     }
 
@@ -137,7 +165,9 @@ final class CacheStage {
         folder.didUse(entry)
         let url = entry.stored.url
         guard request.destination != .memory else {
-            return APIResponse(response, to: id, url: url).from(source, age: age, at: proxy.clock.uptime)
+            let redirects = former.map(\.request.url)
+            return APIResponse(response, to: id, url: url, redirects: redirects)
+                .from(source, age: age, at: proxy.clock.uptime)
         }
         let exchange = Exchange(request, id: id, session: nil, proxy: proxy, trace: nil)
         guard let answer = try exchange.stored(response, body, url: url, accepting: statuses) else {
@@ -224,7 +254,18 @@ final class CacheStage {
     /// Returns the response of the load; `nil` if it must be sent again, without conditions.
     @inline(never) func receive(_ response: APIResponse) throws(APIError) -> APIResponse? {
         pending = nil
+        guard let received = try received(response) else { return nil }
+        for lookup in former { lookup.didMove(to: received) }
+        return received
+    }
+
+    private func received(_ response: APIResponse) throws(APIError) -> APIResponse? {
         guard var lookup else { return response }
+        // A redirect has led to what is stored.
+        if isGenerated || response.source == .cache {
+            didUse(response)
+            return response
+        }
         let date = proxy.clock.date
         lookup.invalidate(after: response)
         self.lookup = lookup
@@ -235,8 +276,7 @@ final class CacheStage {
             return stale
         }
         if response.status == 304, let entry = validated {
-            // After a redirect, it is that of another URL.
-            guard response.redirects.isEmpty,
+            guard isOfLookup(response),
                 let updated = entry.stored.updated(by: response.headers, requestDate: lookup.date, responseDate: date),
                 let stored = try self.response(
                     of: CacheEntry(stored: updated, body: entry.body, name: entry.name, key: entry.key),
@@ -254,7 +294,7 @@ final class CacheStage {
             return stored
         }
         // Nothing of the address before a redirect says that it may be stored.
-        guard response.redirects.isEmpty || use.policy.isRule else {
+        guard isOfLookup(response) || use.policy.isRule else {
             lookup.didMove(to: response)
             return response
         }
@@ -262,6 +302,9 @@ final class CacheStage {
         pending = response
         return response
     }
+
+    /// Redirects that loads with an exchange in common, or with a file, follow are not looked up.
+    private func isOfLookup(_ response: APIResponse) -> Bool { response.redirects.count == former.count }
 
     /// Returns a stored response for an exchange without a response (RFC 5861 section 4).
     @inline(never) func response(after error: APIError) throws(APIError) -> APIResponse? {
@@ -295,10 +338,17 @@ extension HTTPRequest {
     /// Its own conditions are compared with the response.
     fileprivate func validating(_ conditions: HTTPHeaders) -> HTTPRequest {
         var request = self
-        request.headers.remove("If-None-Match")
-        request.headers.remove("If-Modified-Since")
+        for name in HTTPHeaders.conditionNames { request.headers.remove(name) }
         for line in conditions { request.headers.append(line) }
         return request
+    }
+}
+
+extension HTTPHeaders {
+    fileprivate static let conditionNames = ["If-None-Match", "If-Modified-Since"]
+
+    fileprivate var conditions: HTTPHeaders {
+        HTTPHeaders(Self.conditionNames.flatMap { fields(named: $0) })
     }
 }
 

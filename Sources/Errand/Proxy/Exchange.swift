@@ -16,6 +16,8 @@ final class Exchange {
     /// What a partial file is one of; `nil` if the body is no such file.
     private let resumed: URL?
     private let bodyCheck: BodyCheck?
+    /// Finds and confirms responses to redirected requests whose body is in memory.
+    var cache: CacheStage?
     private var current: HTTPRequest
     private var redirects: [URL] = []
     /// The `Cookie` header of the current request, as it was sent.
@@ -147,7 +149,7 @@ final class Exchange {
         guard !Task.isCancelled else { throw TransportError(.cancelled, "cancelled before it was sent") }
     }
 
-    /// Returns `nil` for a redirect, whose request is the current one then.
+    /// Returns `nil` for a redirect, whose request is the current one then, if no response to that is stored.
     @inline(never) func receive(_ response: HTTPResponse) throws(TransportError) -> APIResponse? {
         // Otherwise they were stored when the body began, and may have changed since.
         if !storesCookiesAtHead || !response.isStreamed {
@@ -172,7 +174,17 @@ final class Exchange {
         redirects.append(current.url)
         current = next
         trace?.redirected(response)
-        return nil
+        return storedResponse(after: response)
+    }
+
+    private func storedResponse(after redirect: HTTPResponse) -> APIResponse? {
+        guard let cache, first.destination == .memory else { return nil }
+        var request = current
+        request.destination = .memory
+        // Errors are of rules and of files alone.
+        let stored = try? cache.follow(redirect, with: &request)
+        current.headers = request.headers
+        return stored
     }
 
     /// Returns `nil` after the last response; an error has the timings of the response.

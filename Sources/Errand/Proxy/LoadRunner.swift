@@ -114,6 +114,7 @@ final class LoadRunner<Value: Sendable> {
         // A cancel has ended the admission.
         try turn.slot.send()
         let exchange = attempt.makeExchange(request)
+        exchange.cache = cache
         // Other serializers read such a response in memory.
         let stored = call.serializer.source == .file ? call.options.acceptedStatuses : []
         return (try await exchange.send(storing: stored, progress: attempt.progress), exchange.isMultiplexed)
@@ -206,6 +207,7 @@ final class LoadRunner<Value: Sendable> {
                     turn.slot.didReceive(isMultiplexed: isMultiplexed, keepsPlace: true)
                     return nil
                 }
+                if cache.isStale { proxy.revalidate(call, received.url) }
                 return (received, isMultiplexed)
             } catch {
                 guard let stale = try cache.response(after: error) else { throw error }

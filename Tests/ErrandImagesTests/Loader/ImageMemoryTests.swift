@@ -196,6 +196,22 @@ struct ImageMemoryTests {
         #expect(scene.sent == [7, 7])
     }
 
+    @Test func `An image behind a redirect is kept under the URL of the redirect's target`() async throws {
+        let folder = try TemporaryFolder()
+        let cache = APICache(folder: folder.url.appending(path: "cache"))
+        let scene = ImageScene(cache: cache) { request in
+            guard request.url.host == "cdn.test" else {
+                return .status(302, headers: ["Location": "http://cdn.test/7.png"])
+            }
+            return ImageNetwork.response("7.png", size: 50_000, headers: ["Cache-Control": "max-age=60"])
+        }
+        #expect(await scene.loader.outcome(of: ImageScene.image(7)) == "image 7")
+        let other = ImageLoader(proxy: scene.proxy, decoder: scene.decodings.decoder(bytes: 1))
+        #expect(await other.outcome(of: ImageScene.image(7, 100)) == "image 7 100")
+        #expect(scene.transport.requests.count { $0.url.host == "cdn.test" } == 1)
+        #expect(scene.transport.requests.count == 3)
+    }
+
     @Test func `What is stored beyond the limits of a loader is refused there, and remains for others`() async throws {
         let folder = try TemporaryFolder()
         let cache = APICache(folder: folder.url.appending(path: "cache"))

@@ -148,22 +148,6 @@ struct CacheEdgeTests {
         #expect(scene.violations == [])
     }
 
-    @Test func `A 304 of the URL to which a redirect leads confirms nothing`() async throws {
-        let date: HeaderLines = ["Last-Modified": "Tue, 14 Nov 2023 22:13:20 GMT"]
-        let scene = try Scene { request, number in
-            switch (request.path, number) {
-            case ("/goods", 1): return Scene.version(1, "max-age=1", date)
-            case ("/goods", _): return .status(302, headers: ["Location": "/other"])
-            default:
-                return request.header("If-Modified-Since") == nil ? Scene.version(number, "no-store") : .status(304)
-            }
-        }
-        #expect(await scene.load() == "v1 network")
-        scene.clock.advance(by: .seconds(2))
-        #expect(await scene.load() == "v5 network")
-        #expect(scene.violations == [])
-    }
-
     @Test(
         arguments: [["Cache-Control": "no-store"], ["Cache-Control": "max-age=60", "Vary": "X-Color"]] as [HeaderLines],
         [10, 70_000]
@@ -493,23 +477,5 @@ struct CacheEdgeTests {
         #expect(await scene.load(.elseLoad).hasSuffix("network"))
         #expect(scene.server.requests.map { $0.header("X-Token") } == ["t1"])
         #expect(account.logins == 0)
-    }
-
-    @Test(arguments: [404, 200])
-    func `A request that was redirected removes what each of its URLs has stored`(_ status: Int) async throws {
-        let scene = try Scene { request, number in
-            switch (request.method, request.path) {
-            case ("POST", "/items"): .status(307, headers: ["Location": "/new"])
-            case ("POST", "/new"): .status(303, headers: ["Location": "/items/7"])
-            case ("GET", "/items/7"): .text("it", status: status)
-            default: Scene.version(number)
-            }
-        }
-        #expect(await scene.load(.http, "/items") == "v1 network")
-        #expect(await scene.load(.http, "/new") == "v2 network")
-        #expect(await scene.load(.http, "/items") == "v1 cache")
-        _ = await scene.load(.http, "/items", method: .post)
-        #expect(await scene.load(.http, "/items") == "v6 network")
-        #expect(await scene.load(.http, "/new") == "v7 network")
     }
 }

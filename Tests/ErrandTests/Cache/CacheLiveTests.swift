@@ -382,19 +382,6 @@ struct CacheLiveTests {
         #expect(scene.violations == [])
     }
 
-    @Test func `A stored redirect is followed by a load that follows redirects`() async throws {
-        let scene = try Scene { request, number in
-            request.path == "/goods"
-                ? .status(301, headers: ["Location": "/target", "Cache-Control": "max-age=60"]) : Scene.version(number)
-        }
-        let first = await scene.load {
-            $0.redirectPolicy = .refuse
-            $0.acceptedStatuses = [301]
-        }
-        #expect(first == " network")
-        #expect(await scene.load() != "http 301")
-    }
-
     @Test func `Monitors see what a cache does, in the order of the table`() async throws {
         let scene = try Scene { request, number in
             request.header("If-None-Match") == nil

@@ -252,31 +252,6 @@ struct CacheRuleTests {
         #expect(scene.violations == [])
     }
 
-    @Test func `A redirect replaces what is stored of the address before`() async throws {
-        let scene = try Scene { request, number in
-            guard number > 1, request.path == "/goods" else {
-                return Scene.version(number, "max-age=60, stale-while-revalidate=1000")
-            }
-            return .redirect(to: "/others")
-        }
-        #expect(await scene.load() == "v1 network")
-        scene.clock.advance(by: .seconds(61))
-        #expect(await scene.load() == "v1 cache")
-        await scene.settle()
-        #expect(await scene.load() == "v5 network")
-    }
-
-    @Test func `A HEAD that was redirected updates nothing`() async throws {
-        let scene = try Scene { request, number in
-            guard number > 1, request.path == "/goods" else { return Scene.version(number) }
-            return .redirect(to: "/others")
-        }
-        #expect(await scene.load() == "v1 network")
-        scene.clock.advance(by: .seconds(61))
-        #expect(await scene.load(method: .head) == " network")
-        #expect(await scene.load() == "v5 network")
-    }
-
     @Test func `OnlyIfCached sends nothing for a stored response that is too large for the request`() async throws {
         let scene = try Scene { _, number in Scene.version(number, "max-age=60", ["X-A": "a"]) }
         #expect(await scene.load() == "v1 network")
