@@ -45,7 +45,7 @@ final class LoadRecovery<Value: Sendable> {
     {
         slot.release()
         guard let context else { return error }
-        let error = error.worded(by: call.service.errorMessages)
+        let error = forApp(error)
         let final = Lock(error)
         // In another task: that of the load is cancelled to end an exchange whose response cannot be read.
         let task = Task { [call] in
@@ -59,6 +59,11 @@ final class LoadRecovery<Value: Sendable> {
         if !proxy.loads.replaceTask(task, of: call.id) { task.cancel() }
         await task.value
         return proxy.loads.contains(call.id) ? final.withLock(\.self) : APIError(.cancelled)
+    }
+
+    /// As the delegate would receive it.
+    private func forApp(_ error: APIError) -> APIError {
+        error.ofLoad(call.id, call.draft.method, path: call.draft.path).worded(by: call.service.errorMessages)
     }
 
     /// Then a long wait would exceed the time of the relogin, which ends the session.
@@ -85,8 +90,7 @@ final class LoadRecovery<Value: Sendable> {
         in context: Boxed<AdapterContext>
     ) async throws(APIError) -> APIError? {
         let context = context.wrappedValue
-        let failure = failure.worded(by: call.service.errorMessages)
-        let (error, retry) = try await call.service.adapt(failure, in: context) { [proxy, id = call.id] in
+        let (error, retry) = try await call.service.adapt(forApp(failure), in: context) { [proxy, id = call.id] in
             proxy.loads.setSentAgain(id, for: $0)
         }
         guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
@@ -170,7 +174,7 @@ final class LoadRecovery<Value: Sendable> {
     /// Returns `nil` if the app leaves it to the policy.
     private func decision(about error: APIError, _ policy: RetryPolicy) async throws(APIError) -> Bool? {
         guard let decide = policy.decide, retryCount < policy.maxRetries, error.type != .cancelled else { return nil }
-        let error = error.worded(by: call.service.errorMessages)
+        let error = forApp(error)
         let decision = await EnvironmentScope.$current.withValue(call.service.environment) {
             await decide(error, retryCount + 1)
         }

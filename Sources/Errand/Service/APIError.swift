@@ -108,10 +108,11 @@ extension APIError {
 
     /// This error as the ending of a load, with the text that `messages` have for it.
     func ended(_ id: RequestID, _ method: HTTPMethod, path: String, messages: ErrorMessages?) -> APIError {
-        with {
-            ($0.requestID, $0.method, $0.path) = (id, method, URLRedaction.path(path))
-            $0.isOfStatus = false
-        }.worded(by: messages)
+        ofLoad(id, method, path: path).with { $0.isOfStatus = false }.worded(by: messages)
+    }
+
+    func ofLoad(_ id: RequestID, _ method: HTTPMethod, path: String) -> APIError {
+        with { ($0.requestID, $0.method, $0.path) = (id, method, URLRedaction.path(path)) }
     }
 
     /// Keeps a text of the app or of other messages.

@@ -74,6 +74,25 @@ struct FailureAdapterTests {
         #expect(texts.withLock(\.self) == ["by server", "by server"])
     }
 
+    @Test func `Adapters and retry decisions see whose failure it is`() async throws {
+        let owners = Lock<[String]>([])
+        let note = { @Sendable (error: APIError) in
+            let (method, path) = (error.method?.rawValue ?? "-", error.path ?? "-")
+            owners.withLock { $0.append("\(error.requestID.map { "\($0)" } ?? "-") \(method) \(path)") }
+        }
+        let transport = ScriptedTransport { _ in throw TransportError(.connectionLost, "lost") }
+        let proxy = proxy(transport, [Adapter { error, _ in note(error) }]) {
+            $0.retryPolicy = RetryPolicy(maxRetries: 1)
+            $0.retryPolicy.decide = { error, _ in
+                note(error)
+                return false
+            }
+        }
+        let error = try #require(await failure(proxy))
+        let id = try #require(error.requestID)
+        #expect(owners.withLock(\.self) == ["\(id) GET /goods", "\(id) GET /goods"])
+    }
+
     @Test func `A success and a cancelled load are not seen`() async throws {
         let silent = proxy(ScriptedTransport { _ in .json(goodsJSON([])) }, [seen.adapter])
         _ = try await APIRequest<[Goods]>("/goods", proxy: silent).value()
