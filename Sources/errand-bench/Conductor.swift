@@ -51,7 +51,7 @@ final class Conductor {
         case .race, .monitors: order.requests = plan.isQuick ? 1_000 : 100_000
         case .queue: order.requests = plan.isQuick ? 2_000 : 200_000
         case .load: order = Order(requests: plan.isQuick ? 1_000 : 1_000_000, concurrency: 64)
-        case .json: order.bytes = plan.isQuick ? 200_000 : 10_000_000
+        case .json: order.bytes = plan.isQuick ? 110_000 : 10_000_000
         case .events:
             order = Order(requests: 1_000_000, concurrency: 1_000, bytes: 1 << 30)
             if plan.isQuick { order = Order(requests: 10_000, concurrency: 20, bytes: 1 << 20) }
@@ -71,7 +71,7 @@ final class Conductor {
 
     /// Runs each part in a separate process, so that no part measures the memory of another.
     private func measurePaging(_ row: Row) throws -> RowResult {
-        var result = RowResult(row: row, concurrency: nil, order: Order(requests: plan.isQuick ? 100 : 1_000))
+        var result = RowResult(row: row, concurrency: nil, order: Order(requests: plan.isQuick ? 30 : 1_000))
         for _ in 0..<(plan.isQuick ? 1 : plan.rounds) {
             var fields: Measurement = [:]
             for part in Paging.Part.allCases {

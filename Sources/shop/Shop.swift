@@ -24,7 +24,7 @@ import Foundation
     /// Runs the command, and returns the exit status.
     @MainActor private static func run(_ command: Command) async throws -> Int32 {
         switch command {
-        case .walk(let baseURL, let report): return try await walk(through: baseURL, report: report)
+        case .walk(let options): return try await walk(with: options)
         case .serve(let port): try await serve(at: port)
         case .resume(let baseURL, let cookieFile): try await resume(at: baseURL, with: cookieFile)
         case .offline(let baseURL, let cookieFile): try await listOffline(at: baseURL, with: cookieFile)
@@ -36,8 +36,8 @@ import Foundation
     }
 
     /// Walks until the end or an interruption, and returns the exit status.
-    @MainActor private static func walk(through baseURL: URL?, report: URL?) async throws -> Int32 {
-        let walk = Task { try await takeWalk(through: baseURL, report: report) }
+    @MainActor private static func walk(with options: WalkOptions) async throws -> Int32 {
+        let walk = Task { try await takeWalk(with: options) }
         let watch = Task {
             if await Interruption.wait() != nil { walk.cancel() }
         }
@@ -52,24 +52,25 @@ import Foundation
         return EXIT_SUCCESS
     }
 
-    @MainActor private static func takeWalk(through baseURL: URL?, report: URL?) async throws {
-        if let baseURL { return try await takeWalk(at: baseURL, report: report) }
+    @MainActor private static func takeWalk(with options: WalkOptions) async throws {
+        if let baseURL = options.baseURL { return try await takeWalk(at: baseURL, options) }
         // A proxy from the environment must not be used for a server in this process.
         setenv("no_proxy", "127.0.0.1", 1)
         let server = try FixtureServer.startShop()
         defer { server.stop() }
-        try await takeWalk(at: server.baseURL, report: report)
+        try await takeWalk(at: server.baseURL, options)
     }
 
-    @MainActor private static func takeWalk(at baseURL: URL, report: URL?) async throws {
+    @MainActor private static func takeWalk(at baseURL: URL, _ options: WalkOptions) async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        let recorder = report.map { _ in HARRecorder() }
+        let recorder = options.report.map { _ in HARRecorder() }
         let app = App(baseURL: baseURL, cookieFile: folder.file("cookies.txt"), recorder: recorder)
         // Otherwise the jar would create the folder again when it writes its file.
         defer { try? app.proxy.cookies.flush() }
-        let walk = Walk(app: app, debugging: ServerDebugging(baseURL: baseURL), folder: folder)
-        guard let report, let recorder else { return try await walk.run() }
+        let debugging = ServerDebugging(baseURL: baseURL)
+        let walk = Walk(app: app, debugging: debugging, folder: folder, pictureCount: options.pictureCount)
+        guard let report = options.report, let recorder else { return try await walk.run() }
         do {
             try await walk.run()
         } catch {
@@ -129,8 +130,8 @@ import Foundation
 
 /// A command of the program, parsed from its arguments.
 enum Command {
-    /// Walks through the shop, on another server if a URL is given, and writes a report of its exchanges to the file.
-    case walk(baseURL: URL?, report: URL?)
+    /// Walks through the shop.
+    case walk(WalkOptions)
     /// Serves the shop's API; port 0 chooses a free one.
     case serve(port: UInt16)
     /// Starts the app again with only a cookie file; the walk starts a child process with this command.
@@ -143,7 +144,7 @@ enum Command {
     case help
 
     static let usage = """
-        usage: shop [--base-url URL] [--report FILE]
+        usage: shop [--base-url URL] [--report FILE] [--pictures N]
                shop serve [--port N]
 
         Walks through a shop as an app would, over real sockets, and shows each screen and what went over the wire.
@@ -151,6 +152,7 @@ enum Command {
 
           --base-url URL   walk through the shop on that server; by default one is started on a free port
           --report FILE    write a report of all exchanges, one HTML page, also if a step did not hold
+          --pictures N     how many product pictures to look at: 50, 100 ... or 500, which is the default
           serve            serve the shop's API, for use with curl, until interrupted
           --port N         the port to serve on; a free one by default
           --help, -h       show this text
@@ -179,10 +181,25 @@ enum Command {
             else { throw UsageError("download needs --base-url, --cookies and --file") }
             self = .download(baseURL: url, cookieFile: URL(filePath: cookies), file: file)
         default:
-            let options = try Options(arguments[...], known: ["--base-url", "--report"])
-            self = .walk(baseURL: try options.url("--base-url"), report: try options.file("--report"))
+            let options = try Options(arguments[...], known: ["--base-url", "--report", "--pictures"])
+            self = .walk(
+                WalkOptions(
+                    baseURL: try options.url("--base-url"),
+                    report: try options.file("--report"),
+                    pictureCount: try options.pictureCount("--pictures") ?? 500
+                )
+            )
         }
     }
+}
+
+/// How to walk through the shop.
+struct WalkOptions {
+    /// `nil` starts a server in this process.
+    var baseURL: URL?
+    /// Where to write a report of the exchanges.
+    var report: URL?
+    var pictureCount: Int
 }
 
 extension Command {
@@ -219,6 +236,14 @@ private struct Options {
         guard let text = values[name] else { return nil }
         guard let port = UInt16(text) else { throw UsageError("\(name) must be a number from 0 to 65535, not \(text)") }
         return port
+    }
+
+    func pictureCount(_ name: String) throws(UsageError) -> Int? {
+        guard let text = values[name] else { return nil }
+        guard let count = Int(text), (50...500).contains(count), count % 50 == 0 else {
+            throw UsageError("\(name) must be 50, 100 ... or 500, not \(text)")
+        }
+        return count
     }
 
     func file(_ name: String) throws(UsageError) -> URL? {

@@ -32,7 +32,7 @@ struct Paging: Workload {
         case .list: return [.listMemory: try await growth { try await list(pages, EverythingRequest(proxy: proxy)) }]
         case .identified:
             return [.dedupMemory: try await growth { try await list(pages, IdentifiedRequest(proxy: proxy)) }]
-        case .stack: return [.stackGrowth: try await StackWitness().growth(pages: 10 * pages)]
+        case .stack: return [.stackGrowth: try await StackWitness().growth(pages: max(1_000, 10 * pages))]
         case .time, nil: return try await times(pages)
         }
     }

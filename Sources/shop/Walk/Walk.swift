@@ -11,6 +11,8 @@ import Foundation
     let app: App
     let debugging: ServerDebugging
     let folder: TemporaryFolder
+    /// How many product pictures the customer looks at.
+    let pictureCount: Int
 
     private var steps: [Step] {
         [

@@ -35,7 +35,7 @@ struct GoodsTests {
         let shop = try ShopProcess(["serve"], output: pipe)
         let greeting = await pipe.firstLine()
         let url = try #require(greeting.firstMatch(of: /http:\/\/127\.0\.0\.1:\d+/)?.output)
-        let walk = try await ShopProcess.run(["--base-url", String(url)])
+        let walk = try await ShopProcess.run(["--base-url", String(url), "--pictures", "50"])
         #expect(walk.status == 0, "\(walk.standardError)")
         shop.interrupt()
         #expect(try await shop.ending().status == 0)
@@ -72,7 +72,8 @@ extension Pipe {
         arguments: [
             ["--color"], ["walk"], ["--base-url"], ["--base-url", "ftp://example.com"], ["--base-url="],
             ["--base-url", "http://a.example", "--base-url", "http://b.example"], ["--port", "80"],
-            ["serve", "--port", "65536"], ["--report"], ["--report="], ["serve", "80"], ["resume"], ["download"],
+            ["serve", "--port", "65536"], ["--report"], ["--report="], ["--pictures", "0"], ["--pictures", "75"],
+            ["serve", "80"], ["resume"], ["download"],
         ]
     )
     func wrong(arguments: [String]) async throws {
@@ -226,7 +227,7 @@ extension Response {
     func otherServer() async throws {
         let server = try FixtureServer.startShop()
         defer { server.stop() }
-        let arguments = ["--base-url", server.baseURL.absoluteString]
+        let arguments = ["--base-url", server.baseURL.absoluteString, "--pictures", "50"]
         let first = try await ShopProcess.run(arguments)
         #expect(first.status == 0, "\(first.standardError)")
         let closed = Pipe()
@@ -247,7 +248,7 @@ extension Response {
     func fault(_ fault: ShopFault) async throws {
         let server = try FixtureServer.start(routes: fault.routes())
         defer { server.stop() }
-        let shop = try ShopProcess(["--base-url", server.baseURL.absoluteString])
+        let shop = try ShopProcess(["--base-url", server.baseURL.absoluteString, "--pictures", "50"])
         let ending = try await shop.ending()
         #expect(ending.status == 1)
         #expect(ending.standardError.split(separator: "\n").last ?? "" == "shop: step \(fault.rawValue)")
