@@ -250,7 +250,11 @@ final class CurlHandle {
     private func libcurlError(_ code: CurlCode, of exchange: CurlExchange) -> TransportError {
         let kind = isServerRefused(exchange) ? .security : kind(of: code)
         guard kind != .responseTooLarge else {
-            return TransportError(kind, "a header line or the header block is larger than libcurl's limit")
+            let limit = "larger than libcurl's limit"
+            guard exchange.received.hasBegun else {
+                return TransportError(.invalidRequest, "the URL, or the header block of the request, is \(limit)")
+            }
+            return TransportError(kind, "a header line or the header block is \(limit)")
         }
         let finalKind = supportsPrereq ? kind.afterAttempts(exchange.attempts) : kind
         // For a malformed line of the server, libcurl reports a bad argument without a message.

@@ -105,6 +105,7 @@ extension CurlEasy {
         set(.url, to: exchange.url.text)
         set(.httpHeader, to: exchange.headerList.first)
         applyBody(of: exchange)
+        set(.forbidReuse, to: request.leavesNoConnection ? 1 : 0)
         set(.customRequest, to: request.method.rawValue)
     }
 
@@ -122,6 +123,17 @@ extension CurlEasy {
             // Without a length, libcurl sends chunks over HTTP/1.1.
             set(.inFileSizeLarge, to: exchange.upload.totalBytes ?? -1)
         }
+    }
+}
+
+extension HTTPRequest {
+    /// Whether no other request may follow on the connection (RFC 9112 section 9.6).
+    ///
+    /// A server that responds before it has asked for the body may wait for that, or not; libcurl sends the next request.
+    fileprivate var leavesNoConnection: Bool {
+        if headers["Expect"] != nil, !body.isEmpty { return true }
+        let tokens = headers.values("Connection").flatMap { $0.lowercased().split { " ,\t".contains($0) } }
+        return tokens.contains("close")
     }
 }
 

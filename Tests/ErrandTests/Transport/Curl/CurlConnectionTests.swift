@@ -49,6 +49,44 @@ struct CurlConnectionTests {
         #expect(last.bodyCount == (method == "PUT" ? 200_000 : 0))
     }
 
+    @Test(arguments: [["Connection": "close"], ["Connection": "X-Other, Close"]] as [HTTPHeaders])
+    func `No request follows on a connection that the app has closed with its header`(_ headers: HTTPHeaders)
+        async throws
+    {
+        let server = try FixtureServer.start { _ in .text("ok") }
+        let transport = try CurlTransport()
+        for lines in [[:], headers, [:], ["Connection": "keep-alive, X-close"], [:]] as [HTTPHeaders] {
+            _ = try await transport.send(HTTPRequest(.get, server.url("/"), headers: lines))
+        }
+        #expect(server.requests.map(\.connection) == [1, 1, 2, 2, 2])
+    }
+
+    /// The server may wait for the body that it has not asked for: the next request would be taken for that.
+    @Test func `No request follows on the connection of one whose body the server has not asked for`() async throws {
+        let server = try FixtureServer.start { _, turn in
+            turn == 1 ? .onHead { _ in .text("known") } : .onRequest { _ in .text("ok") }
+        }
+        let transport = try CurlTransport()
+        let body = HTTPBody.data(Data(repeating: 65, count: 70_000))
+        let upload = HTTPRequest(.put, server.url("/upload"), headers: ["Expect": "100-continue"], body: body)
+        #expect(try await transport.send(upload).body == Data("known".utf8))
+        #expect(try await transport.send(HTTPRequest(.get, server.url("/next"))).status == 200)
+        #expect(server.totalConnections == 2)
+    }
+
+    @Test func `A request whose head is larger than libcurl sends is invalid`() async throws {
+        let server = try FixtureServer.start { _ in .text("ok") }
+        let transport = try CurlTransport()
+        let long = String(repeating: "a", count: 1_100_000)
+        for request in [
+            HTTPRequest(.get, server.url("/?q=\(long)")), HTTPRequest(.get, server.url("/"), headers: ["X-Long": long]),
+        ] {
+            let error = await #expect(throws: TransportError.self) { try await transport.send(request) }
+            #expect(error?.kind == .invalidRequest, "\(error?.reason ?? "-")")
+        }
+        #expect(server.totalRequests == 0)
+    }
+
     /// RFC 9112 section 6.3.
     @Test(arguments: [HTTPMethod.get, .post])
     func `Bytes after a response are not the response to the next request`(_ method: HTTPMethod) async throws {
