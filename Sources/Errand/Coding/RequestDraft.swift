@@ -39,8 +39,6 @@ struct RequestDraft: Sendable {
     var redirectPolicy: Boxed<RedirectPolicy>?
     var idempotencyKey: String?
 
-    var isRepeatable: Bool { method.isIdempotent || idempotencyKey != nil }
-
     var isPlainCall: Bool {
         guard case .request = replacement else { return false }
         return true

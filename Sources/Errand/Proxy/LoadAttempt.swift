@@ -100,6 +100,8 @@ final class LoadAttempt<Value: Sendable> {
         }
     }
 
+    var sentMethod: HTTPMethod? { context?.wrappedValue.request?.method }
+
     // MARK: The response
 
     func value(in response: APIResponse) throws(APIError) -> LoadedValue<Value> {

@@ -4,6 +4,8 @@ import Foundation
 final class LoadRecovery<Value: Sendable> {
     private let call: Call<Value>
     private let proxy: APIProxy
+    /// That of the last request; `nil` for that of the load, which an adapter may have changed.
+    var sentMethod: HTTPMethod?
     private var neededLogins = 0
     private var retryCount = 0
 
@@ -109,14 +111,19 @@ final class LoadRecovery<Value: Sendable> {
             && mayReplay(after: error)
     }
 
-    /// A relogin does not help at another origin.
+    /// A relogin does not help at another origin, unless an adapter of the service has chosen that.
     private func isOfService(_ response: APIResponse) -> Bool {
-        response.url.hasSameOrigin(as: call.service.baseURL)
+        if response.url.hasSameOrigin(as: call.service.baseURL) { return true }
+        return !call.draft.followsLink && response.url.hasSameOrigin(as: response.redirects.first ?? response.url)
+    }
+
+    private var isRepeatable: Bool {
+        call.draft.idempotencyKey != nil || (sentMethod ?? call.draft.method).isIdempotent
     }
 
     /// Before a redirect, the server may have executed the load.
     private func mayReplay(after error: APIError) -> Bool {
-        error.response?.redirects.isEmpty != false || call.draft.isRepeatable
+        error.response?.redirects.isEmpty != false || isRepeatable
     }
 
     /// Returns why there is no other login than the one that was refused.
@@ -205,7 +212,7 @@ final class LoadRecovery<Value: Sendable> {
     ) throws(APIError) -> Duration {
         guard retryCount < policy.maxRetries, decision ?? policy.isRetryable(error) else { throw error }
         let isPostponed = policy.retryAfterAppliesToAllMethods && serverDelay != nil && error.isOfPostponedRequest
-        guard decision == true || call.draft.isRepeatable || isPostponed else { throw error }
+        guard decision == true || isRepeatable || isPostponed else { throw error }
         guard call.service.retryBudget.takeRetry(of: policy, at: proxy.clock.uptime) else { throw error }
         let delay = max(policy.delay(before: retryCount), serverDelay ?? .zero)
         retryCount += 1

@@ -106,8 +106,15 @@ final class LoadRunner<Value: Sendable> {
         in login: SentLogin
     ) -> APIResponse {
         if response.status == 429 { recovery.pauseHost(after: response) }
+        if !response.redirects.isEmpty || (200..<400).contains(response.status) { didChangeServer() }
         turn.didReceive(response, isMultiplexed: isMultiplexed, in: login)
         return attempt.label(response)
+    }
+
+    /// For a request that is safe (RFC 9110 section 9.2.1), nothing has changed.
+    private func didChangeServer() {
+        guard ![.get, .head, .options].contains(attempt.sentMethod ?? call.draft.method) else { return }
+        proxy.sharedExchanges.didChangeServer()
     }
 
     private func exchange(_ request: HTTPRequest) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?) {
@@ -223,6 +230,7 @@ final class LoadRunner<Value: Sendable> {
     /// Also a stream that has lost its connection to the login server connects again.
     @inline(never) private func recover(from failure: APIError, in login: SentLogin?) async throws(APIError) {
         do throws(APIError) {
+            recovery.sentMethod = attempt.sentMethod
             try await recovery.recover(from: failure, in: login, turn.slot, attempt.failureContext())
             attempt.begin()
         } catch {

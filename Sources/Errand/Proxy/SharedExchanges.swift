@@ -4,6 +4,8 @@ import Synchronization
 /// The exchanges that loads with identical requests share.
 final class SharedExchanges: Sendable {
     private let exchanges = Lock<[SharedExchange.Key: SharedExchange]>([:])
+    /// How many responses to requests that may have changed something on a server there were.
+    private let changes = Atomic<Int>(0)
 
     var count: Int { exchanges.withLock(\.count) }
     var memberCount: Int { exchanges.withLock { $0.values.reduce(0) { $0 + $1.members.count } } }
@@ -18,7 +20,7 @@ final class SharedExchanges: Sendable {
         didQueue: @escaping @Sendable () -> Void = {},
         begin: @escaping @Sendable () -> Void = {}
     ) async throws(APIError) -> APIResponse? {
-        let key = SharedExchange.Key(request, of: call, in: generation)
+        let key = SharedExchange.Key(request, of: call, in: generation, after: changes.load(ordering: .relaxed))
         let id = call.id
         let outcome = await withCancellableContinuation(ifCancelled: .failure(APIError(.cancelled))) { waiter in
             let member = SharedExchange.Member(
@@ -47,6 +49,9 @@ final class SharedExchanges: Sendable {
         }
         return try outcome.get()
     }
+
+    /// A load that begins from now on shares no exchange of before.
+    func didChangeServer() { changes.add(1, ordering: .relaxed) }
 
     private func start(
         _ name: SharedExchange.Name,
@@ -188,10 +193,10 @@ private struct SharedExchange {
         let allowsCellularAccess: Bool
         let generation: Int
         /// A load that begins after a change on the server needs a response to a later request.
-        let invalidationCount: Int
+        let changeCount: Int
         let isLoginRequest: Bool
 
-        init<Value>(_ request: HTTPRequest, of call: Call<Value>, in generation: Int) {
+        init<Value>(_ request: HTTPRequest, of call: Call<Value>, in generation: Int, after changes: Int) {
             method = request.method
             url = request.url.absoluteString
             headers = request.headers.map { "\($0.name):\($0.value)" }
@@ -206,7 +211,8 @@ private struct SharedExchange {
             self.generation = generation
             cookieGeneration = call.cookies?.generation
             cacheFolder = (call.options.cache?.folder).map(ObjectIdentifier.init)
-            invalidationCount = call.options.cache?.folder?.invalidationCount ?? 0
+            // Also those of other processes.
+            changeCount = changes + (call.options.cache?.folder?.invalidationCount ?? 0)
             // One of a relogin does not queue, and must not wait for one that does.
             isLoginRequest = call.loginRole.isLoginRequest
         }

@@ -56,6 +56,34 @@ struct SharedExchangesTests {
         #expect(transport.requests.count == 2)
     }
 
+    @Test(arguments: [(HTTPMethod.post, 200, 3), (.delete, 303, 3), (.get, 200, 2), (.post, 500, 2), (.put, 404, 2)])
+    func `A load after a change on the server joins none from before`(
+        _ method: HTTPMethod,
+        _ status: Int,
+        _ expected: Int
+    ) async throws {
+        let transport = ScriptedTransport { [gate] request in
+            guard request.url.path != "/api/change" else { return .status(status) }
+            try await gate.wait()
+            return HTTPResponse(status: 200, body: Data("response".utf8))
+        }
+        let service = APIService.sample { ($0.retryPolicy, $0.redirectPolicy) = (.never, .refuse) }
+        let proxy = APIProxy(fake: transport, service: service)
+        func load() -> Task<String, any Error> {
+            let options = APIRequestOptions(coalescesIdentical: true)
+            return Task { try await APIRequest<String>("/goods", options: options, proxy: proxy).value() }
+        }
+        let first = load()
+        await transport.waitForRequests(1)
+        _ = try? await APIRequest<Void>("/change", method: method, proxy: proxy).value()
+        let second = load()
+        await suspend(while: proxy.sharedLoadCount < 2)
+        await transport.waitForRequests(expected)
+        gate.open()
+        for load in [first, second] { #expect(try await load.value == "response") }
+        #expect(transport.requests.count == expected)
+    }
+
     @Test func `Loads that join have the response of the first one, and none joins afterwards`() async throws {
         let (context, transport) = context()
         let cookies = CookieJar()

@@ -49,6 +49,19 @@ struct ReloginTests {
         #expect(account.logins == 1)
     }
 
+    @Test func `A 401 of the origin that an adapter has chosen renews the login`() async {
+        let transport = transport(.status)
+        let proxy = proxy(transport)
+        proxy.defaultService?.adapters.request = [
+            Adapter { request, _ in request.url = URL(string: "http://gateway.test/goods")! }
+        ]
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.loadData()
+        #expect(await screen.ending() == .success)
+        #expect(account.logins == 1)
+        #expect(transport.requests.map(\.url.host) == ["gateway.test", "gateway.test"])
+    }
+
     @Test func `A 401 of another origin, to which a redirect leads, does not renew the login`() async {
         let transport = ScriptedTransport { request in
             guard request.url.host == "shop.test" else { return .status(401) }

@@ -296,6 +296,20 @@ struct RetryTests {
         #expect(transport.requests.map(\.method) == [.post, .get, .get])
     }
 
+    @Test(arguments: [HTTPMethod.post, .get])
+    func `The method that an adapter has chosen decides whether a request is sent again`(_ method: HTTPMethod) async {
+        let transport = ScriptedTransport { _ in .status(503) }
+        let service = APIService.sample {
+            ($0.retryPolicy, $0.retryPolicy.baseDelay) = (RetryPolicy(), .zero)
+            $0.adapters.request = [Adapter { request, _ in request.method = method }]
+        }
+        let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: transport, service: service))
+        request.method = method == .get ? .post : .get
+        request.loadData()
+        #expect(await screen.ending() == .failure(.http))
+        #expect(transport.requests.map(\.method) == Array(repeating: method, count: method == .get ? 3 : 1))
+    }
+
     @Test func `A POST that was executed before a redirect is sent once`() async {
         let transport = ScriptedTransport { request in
             request.method == .post
