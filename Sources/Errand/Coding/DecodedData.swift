@@ -11,8 +11,7 @@ struct DecodedData {
     func body(with data: Data) -> Data? {
         guard range != body.startIndex..<body.endIndex else { return data }
         guard (try? JSONValue(json: data)) != nil else { return nil }
-        let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
-        let text = data.starts(with: byteOrderMark) ? data.dropFirst(byteOrderMark.count) : data
+        let text = data.withoutByteOrderMark
         return body[..<range.lowerBound] + text + body[range.upperBound...]
     }
 

@@ -4,7 +4,10 @@ import Foundation
 ///
 /// Applies neither to path parameters nor to JSON bodies, except that ``Nils`` applies to JSON.
 public struct ParamEncoding: Sendable, Hashable {
-    /// How the elements of an array are named.
+    /// How the elements of an array are named; an empty array is not written.
+    ///
+    /// An element that is an object or an array has an index in every case, `a[0][b]=1`, because servers cannot assign the
+    /// members of `a[][b]=1&a[][c]=2` to elements.
     public enum Arrays: Sendable, Hashable {
         /// `a[]=1&a[]=2`, as in PHP and Rails.
         case brackets
@@ -77,11 +80,11 @@ public struct ParamEncoding: Sendable, Hashable {
 }
 
 extension ParamEncoding {
-    func name(ofElement index: Int, in name: String) -> String {
-        switch arrays {
-        case .brackets: name + "[]"
-        case .repeated: name
-        case .indexed: "\(name)[\(index)]"
+    func name(of element: JSONValue, at index: Int, in name: String) -> String {
+        switch (arrays, element) {
+        case (.indexed, _), (_, .array), (_, .object): "\(name)[\(index)]"
+        case (.brackets, _): name + "[]"
+        case (.repeated, _): name
         }
     }
 
@@ -146,7 +149,7 @@ enum FormEncoding {
     private static func pairs(ofElements elements: [JSONValue], name: String, _ encoding: ParamEncoding) -> [Pair] {
         var (all, index) = ([Pair](), 0)
         for element in elements {
-            let pairs = pairs(of: element, name: encoding.name(ofElement: index, in: name), encoding)
+            let pairs = pairs(of: element, name: encoding.name(of: element, at: index, in: name), encoding)
             // A server may stop at a missing index, so an element that is not sent does not count.
             if !pairs.isEmpty { index += 1 }
             all += pairs

@@ -179,15 +179,29 @@ extension ResponseSerializer where Value: Decodable {
     ///
     /// The type is examined when a load begins, so this also works in generic request classes.
     ///
-    /// `String` is ``text``, `Data` is ``data``, and any other type (``JSONValue`` for JSON of unknown shape) is ``json``.
+    /// `String` is ``text``, `Data` is ``data``, and any other type (``JSONValue`` for JSON of unknown shape) is ``json``. `Data?`
+    /// is ``data`` as well, and `String?` ``text`` if the body is not JSON; `nil` without a body and for another status than 2xx.
     public static var automatic: Self {
         let known: Any? =
             switch Value.self {
             case is String.Type: ResponseSerializer<String>.text
             case is Data.Type: ResponseSerializer<Data>.data
+            case is String?.Type: ResponseSerializer<String?>.optional(.text, readsJSON: false)
+            case is Data?.Type: ResponseSerializer<Data?>.optional(.data, readsJSON: true)
             default: nil
             }
         return known as? Self ?? json
+    }
+
+    /// What `serializer` does not read is `nil`, or JSON.
+    private static func optional<Wrapped>(
+        _ serializer: ResponseSerializer<Wrapped>,
+        readsJSON: Bool
+    ) -> Self where Value == Wrapped? {
+        Self(from: .memory, decoding: .successes) { response, reader in
+            let isRead = response.isSuccess && !response.body.isEmpty && (readsJSON || !reader.canDecode(response))
+            return try isRead ? serializer.serialize(&response, reader) : json.serialize(&response, reader)
+        }
     }
 }
 

@@ -62,3 +62,13 @@ public struct HTTPResponse: Sendable {
         contents = Contents(status: status, headers: headers, body: body, file: file)
     }
 }
+
+extension UTF8 {
+    static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+}
+
+extension Data {
+    var withoutByteOrderMark: Data {
+        starts(with: UTF8.byteOrderMark) ? dropFirst(UTF8.byteOrderMark.count) : self
+    }
+}

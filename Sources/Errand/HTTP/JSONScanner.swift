@@ -9,7 +9,7 @@ struct JSONScanner {
     init(_ bytes: UnsafeRawBufferPointer) {
         self.bytes = bytes.assumingMemoryBound(to: UInt8.self)
         // A byte order mark.
-        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { position = 3 }
+        if bytes.starts(with: UTF8.byteOrderMark) { position = 3 }
     }
 
     /// At the end 0, which is not valid in a JSON text.

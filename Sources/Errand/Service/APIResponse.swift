@@ -74,7 +74,7 @@ public struct APIResponse: Sendable {
     /// How old a stored response was when it was used; `nil` for one of the network.
     public var age: Duration? { contents.age }
     /// Removes what is stored of it; `nil` if nothing is.
-    var forget: (@Sendable () -> Void)? { contents.forget }
+    package var forget: (@Sendable () -> Void)? { contents.forget }
     var receivedAt: Duration? { contents.receivedAt }
 
     /// Whether the body was passed on while it arrived, and is neither in memory nor in a file.
@@ -182,8 +182,8 @@ public struct APIResponse: Sendable {
         return with { $0.file = other.fileLocation }
     }
 
-    /// The body decoded as UTF-8, with U+FFFD for invalid bytes.
-    public var text: String { String(decoding: body, as: UTF8.self) }
+    /// The body decoded as UTF-8, without a byte order mark and with U+FFFD for invalid bytes (Encoding Standard, UTF-8 decode).
+    public var text: String { String(decoding: body.withoutByteOrderMark, as: UTF8.self) }
 
     /// Whether the status is 2xx.
     public var isSuccess: Bool { (200..<300).contains(status) }

@@ -22,7 +22,6 @@ extension ServerSentEvent: RedactedDescription {
 
 /// Parses an event stream part by part, wherever it is cut (WHATWG HTML section 9.2.6).
 package struct ServerSentEventParser {
-    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
     private static let (lineFeed, carriageReturn) = (UInt8(ascii: "\n"), UInt8(ascii: "\r"))
 
     /// The ID of the newest event, which a reconnection sends; `nil` until the server has sent one.
@@ -103,7 +102,7 @@ package struct ServerSentEventParser {
         // As `keep(_:)` does, so that the result is the same wherever a line is cut.
         try checkSize(adding: line.count)
         var line = line
-        if isFirstLine, line.starts(with: Self.byteOrderMark) { line = line.dropping(Self.byteOrderMark.count) }
+        if isFirstLine, line.starts(with: UTF8.byteOrderMark) { line = line.dropping(UTF8.byteOrderMark.count) }
         isFirstLine = false
         guard let first = line.first else { return dispatch(into: &events) }
         // A comment.

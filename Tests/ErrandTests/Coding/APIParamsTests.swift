@@ -105,7 +105,7 @@ struct ParamLiteralTests {
         ]
         let expected = #"{"f":{"a":7,"b":"tea","c":null,"d":null,"e":{"x":true}},"l":[1,"a",null,[2.5],{"k":false}],"#
         #expect(try json(params) == expected + #""n":null,"o":null,"p":"tea"}"#)
-        #expect(try query(params) == "f[a]=7&f[b]=tea&f[e][x]=true&l[]=1&l[]=a&l[][]=2.5&l[][k]=false&p=tea")
+        #expect(try query(params) == "f[a]=7&f[b]=tea&f[e][x]=true&l[]=1&l[]=a&l[2][]=2.5&l[3][k]=false&p=tea")
     }
 
     @Test func `Parameters in others are encoded by the strategies of the service`() throws {

@@ -67,6 +67,7 @@ struct HostileResponseTests {
             ("text/plain; charset=\"", Array("龙井".utf8), "龙井"), ("text/plain", [0x61, 0xFF, 0x62], "a\u{FFFD}b"),
             ("text/plain", [0x61, 0xE9, 0xBE], "a\u{FFFD}"), ("text/plain", [0x61, 0x00, 0x62], "a\u{0}b"),
             ("text/plain", [0xED, 0xA0, 0x80], "\u{FFFD}\u{FFFD}\u{FFFD}"), ("", [0x61], "a"),
+            ("text/csv", [0xEF, 0xBB, 0xBF, 0x61, 0xEF, 0xBB, 0xBF], "a\u{FEFF}"), ("", [0xEF, 0xBB, 0xBF], ""),
         ] as [(String, [UInt8], String)]
     )
     func `Text is decoded as UTF-8 with replacement characters, and its bytes are kept`(

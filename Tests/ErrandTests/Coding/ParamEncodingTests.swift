@@ -197,10 +197,10 @@ struct ParamPlacementTests {
     // MARK: Encoding
 
     @Test(arguments: [
-        (ParamEncoding(), "a[]=1&a[][b]=true&c[d]=false"),
-        (ParamEncoding(arrays: .repeated), "a=1&a[b]=true&c[d]=false"),
+        (ParamEncoding(), "a[]=1&a[1][b]=true&c[d]=false"),
+        (ParamEncoding(arrays: .repeated), "a=1&a[1][b]=true&c[d]=false"),
         (ParamEncoding(arrays: .indexed, nesting: .dots), "a[0]=1&a[1].b=true&c.d=false"),
-        (ParamEncoding(booleans: .digits), "a[]=1&a[][b]=1&c[d]=0"),
+        (ParamEncoding(booleans: .digits), "a[]=1&a[1][b]=1&c[d]=0"),
     ])
     func `Arrays, Booleans and nested names are written as chosen`(_ encoding: ParamEncoding, _ text: String) throws {
         let params: APIParams = ["a": [1, ["b": true]] as JSONValue, "c": ["d": false] as APIParams]
@@ -210,6 +210,15 @@ struct ParamPlacementTests {
         #expect(try sent(.post, .json.encoding(encoding), params).body == #"{"a":[1,{"b":true}],"c":{"d":false}}"#)
         let parts = try sent(.post, .multipart.encoding(encoding), params).body
         #expect(text.split(separator: "&").allSatisfy { parts.contains("name=\"\($0.split(separator: "=")[0])\"") })
+    }
+
+    @Test func `The members of each element of an array can be told apart`() throws {
+        let params: APIParams = [
+            "a": [["b": 1], ["c": 2]] as JSONValue, "m": [[1, 2], [3], []] as JSONValue, "n": [] as JSONValue,
+        ]
+        #expect(try sent(.get, .json, params).query == "a[0][b]=1&a[1][c]=2&m[0][]=1&m[0][]=2&m[1][]=3")
+        let repeated = RequestSerializer.json.encoding(ParamEncoding(arrays: .repeated))
+        #expect(try sent(.get, repeated, params).query == "a[0][b]=1&a[1][c]=2&m[0]=1&m[0]=2&m[1]=3")
     }
 
     @Test func `Elements of an array that are not sent leave no gap between the indexes`() throws {
@@ -240,7 +249,7 @@ struct ParamPlacementTests {
             #"{"f":{"d":{},"x":1},"l":[1,null,2,{}]}"#
         ),
         (
-            ParamEncoding(arrays: .repeated, nils: .empty), "f[d][n]=&f[n]=&f[x]=1&l=1&l=&l=2&l[n]=&n=",
+            ParamEncoding(arrays: .repeated, nils: .empty), "f[d][n]=&f[n]=&f[x]=1&l=1&l=&l=2&l[3][n]=&n=",
             #"{"f":{"d":{"n":null},"n":null,"x":1},"l":[1,null,2,{"n":null}],"n":null}"#
         ),
     ])

@@ -53,6 +53,32 @@ struct ResponseSerializerTests {
         #expect(try await result(EmptyRequest.self, "", status: 204, service: service).get() == Empty())
     }
 
+    @Test(arguments: [Envelope(), nil])
+    func `An optional text or data is that of any body, and nil without one and for another status`(
+        _ envelope: Envelope?
+    ) async throws {
+        let service = APIService.sample { ($0.envelope, $0.failureReader) = (envelope, nil) }
+        func value<Value: Decodable & Sendable>(_: Value.Type, _ response: HTTPResponse) async throws -> Value {
+            let proxy = APIProxy(fake: ScriptedTransport { _ in response }, service: service)
+            let options = APIRequestOptions(acceptedStatuses: [200, 204, 404])
+            return try await APIRequest<Value>("/text", options: options, proxy: proxy).value()
+        }
+        let bytes = HTTPResponse(status: 200, headers: ["Content-Type": "application/pdf"], body: Data([0x25, 0xFF]))
+        #expect(try await value(Data?.self, bytes) == Data([0x25, 0xFF]))
+        let text = HTTPResponse(status: 200, headers: ["Content-Type": "text/plain"], body: Data("tea".utf8))
+        #expect(try await value(String?.self, text) == "tea")
+        for status in [204, 404] {
+            let empty = HTTPResponse(status: status, body: status == 404 ? text.body : Data())
+            #expect(try await value(String?.self, empty) == nil)
+            #expect(try await value(Data?.self, empty) == nil)
+        }
+        for (data, expected) in [("\"tea\"", "tea"), ("null", nil)] as [(String, String?)] {
+            let body = envelope == nil ? data : #"{"errcode":200,"data":\#(data)}"#
+            #expect(try await value(String?.self, .json(body)) == expected)
+            #expect(try await value(Data?.self, .json(body)) == Data(body.utf8))
+        }
+    }
+
     @Test(arguments: ["data", "result"])
     func `Missing data is an error with its key, unless the type is optional`(
         _ key: String

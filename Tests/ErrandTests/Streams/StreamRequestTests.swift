@@ -280,6 +280,16 @@ struct StreamRequestTests {
         #expect(request.elements == [.order(.init(orderNumber: 7)), .other("message")])
     }
 
+    @Test func `The first line has no byte order mark`() async {
+        let mark = "\u{FEFF}"
+        respond([HTTPResponse(status: 200, body: Data("\(mark)one\n\(mark)two\n".utf8))])
+        let request = make(LineStream.self)
+        request.customStrategy = .lines
+        request.loadData()
+        #expect(await screen.screen.ending() == .success)
+        #expect(request.elements == ["one", "\(mark)two"])
+    }
+
     @Test func `A line that is larger than the strategy allows fails the load after those before it`() async {
         respond([HTTPResponse(status: 200, body: Data("one\nthree\ntwo\n".utf8))])
         let request = make(LineStream.self)
