@@ -20,7 +20,7 @@ struct ItemStore<Item> {
     ///
     /// With an ``ItemID``, no item of the list is added again; in a window, those before the list's have been dropped.
     func countReceived(_ count: Int, in page: ServerPage<Item>, isWindow: Bool, itemID: ItemID<Item>?) -> Int {
-        let preceding = page.items.prefix(count)
+        let preceding = page.items.prefix(count + page.addedCount)
         guard let itemID else {
             // Where the app has left items out is not known: rather an item too many than one that is missing.
             let known = min(preceding.count, page.remaining(of: count))
@@ -33,9 +33,10 @@ struct ItemStore<Item> {
 
     /// Returns the items at the beginning of a page that are before the list's, which `count` items of the server's page are.
     func precedingItems(_ count: Int, in page: ServerPage<Item>, itemID: ItemID<Item>?) -> [Item] {
-        guard page.itemCount > count else { return page.items }
-        var preceding = page.items.prefix(count)
-        guard itemID == nil, let identity = ItemID<Item>.ofIdentifiable else { return Array(preceding) }
+        // With an ItemID, those of the list are not added again.
+        guard page.itemCount > count, itemID == nil else { return page.items }
+        var preceding = page.items.prefix(count + page.addedCount)
+        guard let identity = ItemID<Item>.ofIdentifiable else { return Array(preceding) }
         while preceding.count > page.remaining(of: count), let last = preceding.last, contains(last, identity) {
             preceding.removeLast()
         }
@@ -93,10 +94,13 @@ struct ItemStore<Item> {
     }
 }
 
-/// The items of a page that the app has not left out, and how many the server has sent.
+/// The items of a page as the app has changed them, and how many the server has sent.
 struct ServerPage<Item> {
     let items: [Item]
     let itemCount: Int
+
+    /// How many the app has added, such as headings, at least.
+    var addedCount: Int { max(0, items.count - itemCount) }
 
     /// How many of the first items are left at least.
     func remaining(of count: Int) -> Int { max(0, count - max(0, itemCount - items.count)) }

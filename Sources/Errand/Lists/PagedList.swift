@@ -14,6 +14,8 @@ struct PagedList<Item> {
     // How often edits have made the load request the same part again.
     private var repeatCount = 0
     private var hasRepeatedForAbsentItem = false
+    // How many successive previous pages have added no row.
+    private var emptyPreviousRun = 0
     // The parameters of the loaded pages, and those of the newest reload, which may have failed.
     private(set) var loadedInput = LoadInput.paramSource
     private(set) var reloadInput = LoadInput.paramSource
@@ -138,12 +140,27 @@ struct PagedList<Item> {
             // Without a new row, no row can appear that would request the next page.
             if 1..<3 ~= loaded.emptyPageRun, loaded.next != nil { followUp = .prefetch }
             return change
-        case .previous: return prepend(page.items, info: info, rules: rules)
+        case .previous:
+            let change = prepend(page.items, info: info, rules: rules)
+            if followUp == nil { followUp = followUpOfPreviousPage() }
+            return change
         }
+    }
+
+    /// Without a new row, no row can appear that would request the page before; without any row, no page at all.
+    private mutating func followUpOfPreviousPage() -> ListPart? {
+        emptyPreviousRun = loaded.insertedRows.isEmpty ? emptyPreviousRun + 1 : 0
+        if loaded.items.isEmpty, loaded.next != nil { return .prefetch }
+        return 1..<3 ~= emptyPreviousRun && loaded.previous != nil ? .previous : nil
     }
 
     mutating func end(of id: RequestID) -> ListChange? {
         guard let ended = takePending(id) else { return nil }
+        // The list has become shorter than the pages before it.
+        guard ended.part != .all else {
+            loadAgain(.first)
+            return nil
+        }
         lastPageLoad = id
         guard ended.part != .remaining else {
             staged.end()
@@ -204,6 +221,10 @@ extension PagedList {
     /// Keeps a page of a refresh of all pages until the last one has been received.
     private mutating func stage(_ items: [Item], info: PageInfo, rules: ListRules<Item>) -> ListChange? {
         staged.append(items, info: info, rules: rules)
+        guard staged.pageCount > 0, !staged.items.isEmpty || staged.next != nil || staged.previous == nil else {
+            loadAgain(.first)
+            return nil
+        }
         let isComplete = staged.pageCount >= loaded.pageCount || staged.pagesWithRows >= rules.maxPages ?? .max
         guard isComplete || staged.next == nil else {
             followUp = .remaining
@@ -280,6 +301,7 @@ extension PagedList {
 
     func ends(with error: APIError, of id: RequestID) -> Bool {
         guard let pending, pending.id == id, error.type == .http, error.status == 404 else { return false }
+        if pending.part == .all { return loaded.previous != nil }
         return pages(before: pending.part)?.endsWithoutNext == true
     }
 

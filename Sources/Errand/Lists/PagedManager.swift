@@ -96,9 +96,10 @@ extension APIManager where Self: PagedManager {
 
     /// Loads the page at an end of the list when a row near that end has become visible.
     ///
-    /// Does nothing while a page is loading, or if the last load on that side has failed; use ``retry()`` in that case. If the
-    /// page at the end adds no row, up to two more pages are loaded, because no new row can appear to trigger them. Nothing can
-    /// appear in a list whose first page has no row either; call ``loadNextPage(indicator:message:)`` if it may have.
+    /// Does nothing while a page is loading, after which the row has to appear again, or if the last load on that side has failed;
+    /// use ``retry()`` in that case. If a page at either end adds no row, up to two more pages are loaded, because no new row can
+    /// appear to trigger them. Nothing can appear in a list whose first page has no row, or all of whose rows were removed; call
+    /// ``loadNextPage(indicator:message:)`` then.
     ///
     /// - Parameter index: The index of the row in ``PagedManager/items``; an index outside of the items is ignored.
     public func itemAppeared(at index: Int) {

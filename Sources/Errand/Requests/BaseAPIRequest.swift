@@ -230,8 +230,8 @@ extension BaseAPIRequest {
     ///
     /// Sends the parameters and parts of the newest load, which the request retains until its next load; the param source is not
     /// called again. Reads the hooks again, except as ``APIRequestOptions/idempotencyKey`` describes. If no load has begun yet,
-    /// this is the same as `loadData()`. ``restartPolicy`` applies. The delegate receives the ending; the closure and the loading
-    /// indicator of an earlier load are not used again.
+    /// this is the same as `loadData()`. ``restartPolicy`` applies, but not to the reload of a list. The delegate receives the
+    /// ending; the closure and the loading indicator of an earlier load are not used again.
     ///
     /// A ``PageAPIRequest`` loads the page that failed, as ``APIManager/retry()`` does. If no page failed, it reloads the list
     /// with the parameters of its newest reload. If that reload took its parameters from the param source, the source is called
@@ -315,7 +315,7 @@ extension BaseAPIRequest {
 public enum RestartPolicy: Sendable {
     /// The earlier loads are cancelled.
     case cancelPrevious
-    /// No new load begins; the call returns the ID of the running load.
+    /// No new load begins, but for a reload of a list; the call returns the ID of the running load.
     case ignoreNew
     /// All loads run, and every ending is delivered; an older response never replaces a newer one.
     case concurrent

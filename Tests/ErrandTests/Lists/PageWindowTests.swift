@@ -14,8 +14,16 @@ struct PageWindowTests {
         let method = HTTPMethod.get
         var customStrategy: any PageStrategy = .offset(limit: 10)
         var identifies = true
+        var reform: ([Int]) -> [Int] = { $0 }
+        func reformData(_ page: [Int]) -> [Int] { reform(page) }
         override var strategy: any PageStrategy { customStrategy }
         override var itemID: ItemID<Int>? { identifies ? ItemID(\.self) : nil }
+    }
+
+    final class CountedNumbers: PageAPIRequest<PageModel<Int>>, APIManager {
+        let path = "/numbers"
+        let method = HTTPMethod.get
+        override var strategy: any PageStrategy { .pageNumber(size: 10) }
     }
 
     /// Applies the changes of a list to rows.
@@ -91,6 +99,109 @@ struct PageWindowTests {
             server.queries.map { $0.replacing("offset=", with: "").replacing("limit=", with: "") }
                 == ["10&25", "10&15", "10&5", "10&0", "10&35", "10&45"]
         )
+    }
+
+    @Test func `A row that appears loads the previous page, and those before it while they add no row`() async {
+        list.customStrategy = .offset(limit: 10, startOffset: 20)
+        list.reform = { $0.filter { $0 < 5 || $0 >= 20 } }
+        await load(1)
+        list.itemAppeared(at: 0)
+        await list.waitUntilIdle()
+        #expect(server.queries.suffix(2) == ["limit=10&offset=10", "limit=10&offset=0"])
+        #expect(list.items == Array(0..<5) + Array(20..<30))
+        #expect(!list.hasPrevious && list.hasMore)
+    }
+
+    @Test func `At most three previous pages in a row are loaded without a row`() async {
+        list.customStrategy = .offset(limit: 5, startOffset: 40)
+        list.reform = { $0.filter { $0 < 5 || $0 >= 40 } }
+        await load(1)
+        list.itemAppeared(at: 0)
+        await list.waitUntilIdle()
+        #expect(server.queries.count == 4 && list.items == Array(40..<45))
+        #expect(list.hasPrevious && list.prependState.isIdle)
+    }
+
+    @Test func `A window that loses its rows to a page before them loads the page after that`() async {
+        let numbers = Lock(Array(0..<15))
+        let transport = ScriptedTransport { request in
+            let after = URLComponents(url: request.url, resolvingAgainstBaseURL: true)?.queryItems?.first?.value
+            let rest = numbers.withLock(\.self).filter { $0 > after.flatMap { Int($0) } ?? -1 }
+            let page = Array(rest.prefix(3))
+            let more: HTTPHeaders = rest.count > 3 ? ["X-Next": "\(page[2])"] : [:]
+            return HTTPResponse(status: 200, headers: more, body: Data("\(page)".utf8))
+        }
+        let service = APIService.sample { $0.envelope = nil }
+        let list = Numbers(delegate: screen, proxy: APIProxy(fake: transport, service: service))
+        list.customStrategy = CursorStrategy(cursorKey: "c", next: .header("X-Next"), startCursor: "-1")
+        (list.maxPages, list.prefetchDistance) = (2, 0)
+        list.reform = { $0.filter { ![0, 1, 3].contains($0) } }
+        for _ in 0..<3 {
+            list.loadNextPage()
+            #expect(await screen.ending() == .success)
+        }
+        #expect(list.items == Array(4..<9))
+        numbers.withLock { $0.removeAll { $0 == 2 } }
+        list.itemAppeared(at: 0)
+        await list.waitUntilIdle()
+        #expect(list.items == [4, 5, 6])
+    }
+
+    @Test(arguments: [200, 404])
+    func `A window of a list that has become shorter than its pages is loaded from the beginning`(_ status: Int) async {
+        let isShort = Lock(false)
+        let transport = ScriptedTransport { [server] request in
+            let response = server.response(request)
+            guard isShort.withLock(\.self), status == 404, response.body.count < 25 else { return response }
+            return .status(404)
+        }
+        let list = Numbers(delegate: screen, proxy: APIProxy(fake: transport))
+        list.maxPages = 2
+        for _ in 0..<4 {
+            list.loadNextPage()
+            #expect(await screen.ending() == .success)
+        }
+        #expect(list.items == Array(20..<40))
+        server.shorten(to: 6)
+        isShort.withLock { $0 = true }
+        list.refreshAll()
+        await list.waitUntilIdle()
+        #expect(list.items == Array(0..<6))
+        #expect(list.refreshState.isIdle && !list.hasPrevious)
+    }
+
+    @Test(arguments: [true, false], [true, false])
+    func `Rows that the app adds to each page hide no item`(_ identifies: Bool, _ isFirst: Bool) async {
+        list.customStrategy = .offset(limit: 3, startOffset: 4)
+        list.identifies = identifies
+        let heading = Lock(0)
+        list.reform = { page in
+            let row = heading.withLock { number in
+                number -= 1
+                return number
+            }
+            return isFirst ? [row] + page : page + [row]
+        }
+        await load(1)
+        while list.loadPreviousPage() != nil { #expect(await screen.ending() == .success) }
+        #expect(Set(list.items).isSuperset(of: 0..<7))
+        if identifies { #expect(list.items.filter { $0 >= 0 } == Array(0..<7)) }
+    }
+
+    @Test func `A page whose items the app sorts hides none, with an identity`() async {
+        list.customStrategy = .offset(limit: 3, startOffset: 4)
+        list.reform = { $0.reversed() }
+        await load(1)
+        while list.loadPreviousPage() != nil { #expect(await screen.ending() == .success) }
+        #expect(list.items.sorted() == Array(0..<7))
+    }
+
+    @Test func `A negative total is that of a server that has not counted`() async {
+        let list = CountedNumbers(proxy: list.proxy)
+        server.announce(total: -1)
+        list.loadData()
+        await list.waitUntilIdle()
+        #expect(list.totalCount == nil && list.items.count == 10 && list.hasMore)
     }
 
     @Test func `A previous page that fails can be loaded again`() async {

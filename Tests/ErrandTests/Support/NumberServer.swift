@@ -24,6 +24,8 @@ final class NumberServer: Sendable {
     /// Lets the next request fail, or the next one whose query contains this text.
     func failNextRequest(_ query: String? = "") { state.withLock { $0.failing = query } }
     func announce(total: Int) { state.withLock { $0.total = total } }
+    /// Leaves the first items alone.
+    func shorten(to count: Int) { state.withLock { $0.numbers = Array($0.numbers.prefix(count)) } }
     /// Inserts an item at the start, so that all others move by one.
     func insertAtStart(_ number: Int = 0) { state.withLock { $0.numbers.insert(number, at: 0) } }
 

@@ -67,13 +67,13 @@ public struct PageInfo: Sendable {
 }
 
 extension PageInfo {
-    /// `itemCount` is that before `reformData`.
+    /// `itemCount` is that before `reformData`; a negative total is that of a server that has not counted.
     init(_ page: some PageResponse, itemCount: Int? = nil, at position: PagePosition, in response: APIResponse) {
         self.init(
             position: position,
             itemCount: itemCount ?? page.items.count,
-            totalItems: page.totalItems,
-            totalPages: page.totalPages,
+            totalItems: page.totalItems.flatMap { $0 < 0 ? nil : $0 },
+            totalPages: page.totalPages.flatMap { $0 < 0 ? nil : $0 },
             nextCursor: page.nextCursor,
             previousCursor: page.previousCursor,
             response: response
