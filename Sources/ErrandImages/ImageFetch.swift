@@ -28,6 +28,8 @@ import Errand
     /// Its image is to replace those in memory, for all targets.
     var isReload = false
     var hasReplaced = false
+    /// Removes what is stored of its response; `nil` if nothing is.
+    var forget: (@Sendable () -> Void)?
     private(set) var callers: [Int: ImageCaller<Image>] = [:]
     private var ranks = Array(repeating: 0, count: ImageRank.allCases.count)
     var decodings: [ImageTarget: Task<Void, Never>] = [:]

@@ -194,6 +194,7 @@ import Foundation
         }
         do throws(APIError) {
             try decoder.check(request.target)
+            try request.checkScheme()
         } catch {
             proxy.deliver { [error] in caller.end(with: .failure(error)) }
             return
@@ -232,7 +233,8 @@ import Foundation
 
     /// Ends what waits for an image that is in memory meanwhile, but not for one that is to be loaded in any case.
     private func endWaiting(for request: ImageRequest, with image: Image) {
-        for fetch in active.values where fetch.source.hasSameImage(as: ImageSource(request)) {
+        let source = ImageSource(request)
+        for fetch in active.values where fetch.source.hasSameImage(as: source) {
             let isReload = (fetch.request.cachePolicy ?? options.cachePolicy) == .reload
             guard case .waiting = fetch.state, !isReload else { continue }
             let callers = fetch.removeCallers(of: request.target)
@@ -308,6 +310,8 @@ import Foundation
         options.priority = fetch.rank.priority
         options.presentsErrors = false
         options.cachePolicy = fetch.request.cachePolicy ?? options.cachePolicy
+        // Nobody shows an image before the ending.
+        if options.cachePolicy == .first { options.cachePolicy = .fallback }
         fetch.isReload = options.cachePolicy == .reload
         // It is shared here already, and one that is shared there is not checked while it arrives.
         options.coalescesIdentical = false
@@ -322,7 +326,12 @@ import Foundation
         )
         fetch.state = .starting
         // Retains the loader, whose callers wait.
-        let begin = { request.loadData { self.didLoad(fetch, $0) } }
+        let begin = {
+            request.loadData {
+                fetch.forget = request.rawResponse?.forget
+                self.didLoad(fetch, $0)
+            }
+        }
         // The load whose ending has freed the place may be part of a relogin.
         let id = fetch.source.isInRelogin ? begin() : APIProxy.outsideRelogin(begin)
         // A monitor may have ended it.
@@ -392,6 +401,8 @@ import Foundation
             }
             memoryCache.insert(image, bytes: decoder.bytes(image), for: ImageKey(fetch.source, target))
         }
+        // Otherwise what is stored could never be decoded.
+        if case .failure(let error) = result, error.type == .decoding { fetch.forget?() }
         fetch.decodings[target] = nil
         let callers = fetch.removeCallers(of: target)
         if fetch.callers.isEmpty { end(fetch) }

@@ -5,7 +5,8 @@ public import Foundation
 ///
 /// Two requests of the same URL, headers and cache policy share one load. Each ``target`` is decoded and kept by itself.
 public struct ImageRequest: Sendable {
-    /// The URL, or a path below the base URL of the loader's service.
+    /// The URL, or a path below the base URL of the loader's service; with another scheme than `http` and `https`, such as
+    /// `data`, the image fails with `invalidRequest`.
     public var url: URL
     /// The size in pixels that the image is decoded for, and its processing; the whole image by default.
     public var target: ImageTarget
@@ -13,7 +14,8 @@ public struct ImageRequest: Sendable {
     public var headers: HTTPHeaders
     /// Which stored responses are used; `nil`, the default, is the policy of the loader's options.
     ///
-    /// With `CachePolicy.reload`, what is in memory is not used either, but replaced.
+    /// What is in memory is used whatever its age and the policy, but with `CachePolicy.reload`, which replaces it.
+    /// `CachePolicy.first` is the same as `fallback`.
     public var cachePolicy: CachePolicy?
 
     /// Creates a request; an argument that is not given has its default.
@@ -24,6 +26,13 @@ public struct ImageRequest: Sendable {
         cachePolicy: CachePolicy? = nil
     ) {
         (self.url, self.target, self.headers, self.cachePolicy) = (url, target, headers, cachePolicy)
+    }
+}
+
+extension ImageRequest {
+    func checkScheme() throws(APIError) {
+        guard let scheme = url.scheme?.lowercased(), scheme != "http", scheme != "https" else { return }
+        throw APIError(.invalidRequest, reason: "the URL of an image is neither http nor https")
     }
 }
 

@@ -196,6 +196,45 @@ struct ImageMemoryTests {
         #expect(scene.sent == [7, 7])
     }
 
+    @Test(arguments: [CachePolicy.http, .elseLoad])
+    func `A response whose image cannot be decoded is loaded again`(_ policy: CachePolicy) async throws {
+        struct Damage: Error {}
+        let folder = try TemporaryFolder()
+        let cache = APICache(folder: folder.url.appending(path: "cache"))
+        let scene = ImageScene(cache: cache) { _ in
+            ImageNetwork.response("7.png", size: 50_000, headers: ["Cache-Control": "max-age=60"])
+        }
+        let isDamaged = Lock(true)
+        let decoder = ImageDecoder<Picture>(bytes: { _ in 1 }) { content, target in
+            guard !isDamaged.withLock(\.self) else { throw Damage() }
+            return Picture(number: content.header.width, target: target)
+        }
+        let loader = ImageLoader(proxy: scene.proxy, decoder: decoder)
+        loader.options.cachePolicy = policy
+        #expect(await loader.outcome(of: ImageScene.image(7)).hasPrefix("decoding"))
+        isDamaged.withLock { $0 = false }
+        #expect(await loader.outcome(of: ImageScene.image(7)) == "image 7")
+        #expect(scene.sent == [7, 7])
+        let other = ImageLoader(proxy: scene.proxy, decoder: decoder)
+        other.options.cachePolicy = policy
+        #expect(await other.outcome(of: ImageScene.image(7)) == "image 7")
+        #expect(scene.sent == [7, 7])
+    }
+
+    @Test func `An image that is stored first is shown offline`() async throws {
+        let folder = try TemporaryFolder()
+        let cache = APICache(folder: folder.url.appending(path: "cache"))
+        let isOffline = Lock(false)
+        let scene = ImageScene(cache: cache) { _ in
+            guard !isOffline.withLock(\.self) else { throw TransportError(.noNetwork, "offline") }
+            return ImageNetwork.response("7.png", size: 50_000, headers: ["Cache-Control": "no-store"])
+        }
+        scene.loader.options.cachePolicy = .first
+        #expect(await scene.loader.outcome(of: ImageScene.image(7)) == "image 7")
+        isOffline.withLock { $0 = true }
+        #expect(await scene.loader.outcome(of: ImageScene.image(7, 100)) == "image 7 100")
+    }
+
     @Test func `An image behind a redirect is kept under the URL of the redirect's target`() async throws {
         let folder = try TemporaryFolder()
         let cache = APICache(folder: folder.url.appending(path: "cache"))

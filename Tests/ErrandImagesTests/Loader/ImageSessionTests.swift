@@ -302,11 +302,12 @@ struct ImageOriginTests {
     }
 
     @Test(arguments: [
-        ("//cdn.test/7.png", "invalidRequest", 0), ("file:///7.png", "security", 0),
-        ("data:image/png;base64,iVBORw0KGgo=", "decoding unknownFormat", 1),
-        ("javascript:1", "decoding unknownFormat", 1), ("", "decoding unknownFormat", 1),
+        ("//cdn.test/7.png", "invalidRequest", 0), ("file:///7.png", "invalidRequest", 0),
+        ("data:image/png;base64,iVBORw0KGgo=", "invalidRequest", 0), ("javascript:1", "invalidRequest", 0),
+        ("about:blank", "invalidRequest", 0), ("blob:http://cdn.test/7.png", "invalidRequest", 0),
+        ("", "decoding unknownFormat", 1),
     ])
-    func `A URL without scheme or host is refused, or sent to the service`(
+    func `A URL that names no server is refused, but for a path, which is sent to the service`(
         _ url: String,
         _ outcome: String,
         _ count: Int
