@@ -66,7 +66,7 @@ public struct RetryPolicy: Sendable {
     /// Creates the default policy, with another maximum of retries if given.
     public init(maxRetries: Int = 2) { self.maxRetries = maxRetries }
 
-    /// A policy that never sends a load again.
+    /// A policy that never sends a load again; what a transport may repeat is in ``HTTPTransport``.
     public static let never = RetryPolicy(maxRetries: 0)
 }
 
