@@ -246,9 +246,10 @@ struct CacheFolderTests {
         let session = temporary.url.appending(path: "cache/session")
         let folder = temporary.url.appending(path: "cache")
         try FileManager.default.createDirectory(at: session, withIntermediateDirectories: true)
+        let path = session.path
         // Each one would be damaged, and removed.
         for number in 0..<10_000 {
-            let descriptor = open(session.appending(path: "\(number)").path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+            let descriptor = open("\(path)/\(number)", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
             try #require(descriptor >= 0)
             close(descriptor)
         }
