@@ -32,11 +32,12 @@ struct ItemStore<Item> {
     }
 
     /// Returns the items at the beginning of a page that are before the list's, which `count` items of the server's page are.
-    func precedingItems(_ count: Int, in page: ServerPage<Item>, itemID: ItemID<Item>?) -> [Item] {
-        // With an ItemID, those of the list are not added again.
-        guard page.itemCount > count, itemID == nil else { return page.items }
+    ///
+    /// With an ``ItemID``, no item of the list is added again; a window lacks those that it has dropped.
+    func precedingItems(_ count: Int, in page: ServerPage<Item>, isWindow: Bool, itemID: ItemID<Item>?) -> [Item] {
+        guard page.itemCount > count, isWindow || itemID == nil else { return page.items }
         var preceding = page.items.prefix(count + page.addedCount)
-        guard let identity = ItemID<Item>.ofIdentifiable else { return Array(preceding) }
+        guard itemID == nil, let identity = ItemID<Item>.ofIdentifiable else { return Array(preceding) }
         while preceding.count > page.remaining(of: count), let last = preceding.last, contains(last, identity) {
             preceding.removeLast()
         }

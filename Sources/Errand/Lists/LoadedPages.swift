@@ -92,7 +92,8 @@ struct LoadedPages<Item> {
             return false
         }
         let newPage = ServerPage(items: newItems, itemCount: info.itemCount)
-        store.prepend(store.precedingItems(gap, in: newPage, itemID: rules.itemID), itemID: rules.itemID)
+        let (itemID, isWindow) = (rules.itemID, rules.maxPages != nil || lastInfo == nil)
+        store.prepend(store.precedingItems(gap, in: newPage, isWindow: isWindow, itemID: itemID), itemID: itemID)
         insertedRows = 0..<items.count - count
         let received = min(info.itemCount, gap)
         let info = completed(info, itemsBefore: itemsBefore.map { max(0, $0 - received) })

@@ -76,7 +76,8 @@ extension APIManager where Self: PagedManager {
     /// has changed since.
     ///
     /// A previous page exists if the list did not start at its first page and the strategy can derive the position, or if
-    /// ``PageAPIRequest/maxPages`` has removed pages. Sends nothing if a page is already loading.
+    /// ``PageAPIRequest/maxPages`` has removed pages. Sends nothing if a page is already loading. If the page adds no row, up to two
+    /// more are loaded, each with an ending of its own.
     ///
     /// - Returns: The ID of the load that runs now; `nil` at the beginning of the list.
     @discardableResult

@@ -188,6 +188,18 @@ struct PageWindowTests {
         if identifies { #expect(list.items.filter { $0 >= 0 } == Array(0..<7)) }
     }
 
+    @Test func `A window adds no item again that it has dropped`() async {
+        list.customStrategy = .offset(limit: 3, startOffset: 2)
+        list.maxPages = 1
+        server.shorten(to: 3)
+        await load(1)
+        for items in [[1], [0]] {
+            list.loadPreviousPage()
+            #expect(await screen.ending() == .success)
+            #expect(list.items.first == items.first && list.items == list.items.sorted(), "\(list.items)")
+        }
+    }
+
     @Test func `A page whose items the app sorts hides none, with an identity`() async {
         list.customStrategy = .offset(limit: 3, startOffset: 4)
         list.reform = { $0.reversed() }
