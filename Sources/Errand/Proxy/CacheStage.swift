@@ -111,12 +111,13 @@ final class CacheStage {
     /// Returns what is stored of the address that a response leads to; without it, `request`, which is sent there, has the
     /// conditions of what is stored.
     ///
-    /// A rule of an app stores the last response as that of the first address.
+    /// Only after requests that read. A rule of an app stores the last response as that of the first address.
     @inline(never) func follow(_ response: HTTPResponse, with request: inout HTTPRequest) throws(APIError)
         -> APIResponse?
     {
-        guard var lookup, use.policy != .bypass, !use.policy.isRule else { return nil }
-        lookup.invalidate(after: APIResponse(response, to: id, url: lookup.request.url))
+        // What has changed something on the server must not be sent again for a response that is of no use.
+        guard let lookup, [.get, .head].contains(lookup.request.method), use.policy != .bypass, !use.policy.isRule
+        else { return nil }
         // Those that it has are of the address before.
         if validated != nil { request = request.validating(lookup.request.headers.conditions) }
         former.append(lookup)

@@ -182,6 +182,25 @@ struct CacheRedirectTests {
         #expect(await scene.load(.http, "/new") == "v7 network")
     }
 
+    @Test(arguments: ["max-age=600", "max-age=1, stale-while-revalidate=600"])
+    func `A request that may change something is sent once, and has the response of the network`(
+        _ control: String
+    ) async throws {
+        let scene = try Scene { request, number in
+            switch request.path {
+            case "/pay": .status(303, headers: ["Location": "/hop"])
+            case "/hop": .status(302, headers: ["Location": "/list"])
+            default: Scene.version(number, control)
+            }
+        }
+        #expect(await scene.load(.http, "/list") == "v1 network")
+        scene.clock.advance(by: .seconds(2))
+        #expect(await scene.load(.http, "/pay", method: .post) == "v4 network")
+        await scene.settle()
+        #expect(scene.server.requests.map(\.path) == ["/list", "/pay", "/hop", "/list"])
+        #expect(await scene.load(.http, "/list") == "v5 network")
+    }
+
     @Test func `A stored redirect is followed by a load that follows redirects`() async throws {
         let scene = try Scene { request, number in
             request.path == "/goods"
