@@ -133,7 +133,9 @@ struct PagedList<Item> {
             return replace(with: page.items, info: info, rules: rules)
         case .all, .remaining:
             stagedSession = received.session
-            return stage(page.items, info: info, rules: rules)
+            let change = stage(page.items, info: info, rules: rules)
+            if followUp == .first { reloadInput = received.input }
+            return change
         case .next: return append(page.items, info: info, rules: rules)
         case .prefetch:
             let change = append(page.items, info: info, rules: rules)
@@ -158,6 +160,7 @@ struct PagedList<Item> {
         guard let ended = takePending(id) else { return nil }
         // The list has become shorter than the pages before it.
         guard ended.part != .all else {
+            reloadInput = ended.input
             loadAgain(.first)
             return nil
         }
@@ -265,6 +268,7 @@ extension PagedList {
     }
 
     private mutating func resetStates() {
+        emptyPreviousRun = 0
         refreshState = .idle
         appendState = loaded.next == nil ? .end : .idle
         prependState = loaded.previous == nil ? .end : .idle
