@@ -6,8 +6,8 @@ import Foundation
 public struct ParamEncoding: Sendable, Hashable {
     /// How the elements of an array are named; an empty array is not written.
     ///
-    /// An element that is an object or an array has an index in every case, `a[0][b]=1`, because servers cannot assign the
-    /// members of `a[][b]=1&a[][c]=2` to elements.
+    /// An element that is an object or an array has an index in every case, `a[0][b]=1`, because PHP cannot assign the members
+    /// of `a[][b]=1&a[][c]=2` to elements; Rails reads it as a hash with the key `0`.
     public enum Arrays: Sendable, Hashable {
         /// `a[]=1&a[]=2`, as in PHP and Rails.
         case brackets
