@@ -106,12 +106,11 @@ final class LoadRunner<Value: Sendable> {
         in login: SentLogin
     ) -> APIResponse {
         if response.status == 429 { recovery.pauseHost(after: response) }
-        if !response.redirects.isEmpty || (200..<400).contains(response.status) { didChangeServer() }
         turn.didReceive(response, isMultiplexed: isMultiplexed, in: login)
         return attempt.label(response)
     }
 
-    /// For a request that is safe (RFC 9110 section 9.2.1), nothing has changed.
+    /// Whatever the outcome is, because a response may be lost; a request that is safe (RFC 9110 section 9.2.1) changes nothing.
     private func didChangeServer() {
         guard ![.get, .head, .options].contains(attempt.sentMethod ?? call.draft.method) else { return }
         proxy.sharedExchanges.didChangeServer()
@@ -120,6 +119,7 @@ final class LoadRunner<Value: Sendable> {
     private func exchange(_ request: HTTPRequest) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?) {
         // A cancel has ended the admission.
         try turn.slot.send()
+        defer { didChangeServer() }
         let exchange = attempt.makeExchange(request)
         exchange.cache = cache
         // Other serializers read such a response in memory.
@@ -244,6 +244,7 @@ final class LoadRunner<Value: Sendable> {
         in login: SentLogin
     ) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?) {
         try turn.slot.send()
+        defer { didChangeServer() }
         let (exchange, stream) = makeExchange(request, handler, in: login)
         let result: Result<APIResponse, APIError>
         do throws(APIError) {

@@ -4,7 +4,7 @@ import Synchronization
 /// The exchanges that loads with identical requests share.
 final class SharedExchanges: Sendable {
     private let exchanges = Lock<[SharedExchange.Key: SharedExchange]>([:])
-    /// How many responses to requests that may have changed something on a server there were.
+    /// How many requests that may have changed something on a server have ended.
     private let changes = Atomic<Int>(0)
 
     var count: Int { exchanges.withLock(\.count) }

@@ -56,14 +56,17 @@ struct SharedExchangesTests {
         #expect(transport.requests.count == 2)
     }
 
-    @Test(arguments: [(HTTPMethod.post, 200, 3), (.delete, 303, 3), (.get, 200, 2), (.post, 500, 2), (.put, 404, 2)])
+    @Test(arguments: [(HTTPMethod.post, 200, 3), (.delete, 303, 3), (.get, 200, 2), (.post, 500, 3), (.put, 0, 3)])
     func `A load after a change on the server joins none from before`(
         _ method: HTTPMethod,
         _ status: Int,
         _ expected: Int
     ) async throws {
         let transport = ScriptedTransport { [gate] request in
-            guard request.url.path != "/api/change" else { return .status(status) }
+            guard request.url.path != "/api/change" else {
+                guard status > 0 else { throw TransportError(.connectionLost, "lost") }
+                return .status(status)
+            }
             try await gate.wait()
             return HTTPResponse(status: 200, body: Data("response".utf8))
         }
