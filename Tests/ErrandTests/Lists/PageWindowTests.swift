@@ -188,6 +188,34 @@ struct PageWindowTests {
         if identifies { #expect(list.items.filter { $0 >= 0 } == Array(0..<7)) }
     }
 
+    @Test func `Previous pages without a row are counted anew after a reload`() async {
+        list.customStrategy = .offset(limit: 5, startOffset: 40)
+        list.reform = { $0.filter { $0 < 5 || $0 >= 40 } }
+        for count in [4, 8] {
+            list.reload()
+            await list.waitUntilIdle()
+            list.itemAppeared(at: 0)
+            await list.waitUntilIdle()
+            #expect(server.queries.count == count)
+        }
+    }
+
+    @Test func `A refresh that begins again keeps its parameters, not those of a reload that has failed`() async {
+        list.maxPages = 2
+        list.loadData(params: ["q": "a"])
+        #expect(await screen.ending() == .success)
+        await load(3)
+        server.failNextRequest("q=b")
+        list.reload(params: ["q": "b"])
+        await list.waitUntilIdle()
+        #expect(list.refreshState.error?.type == .http)
+        server.shorten(to: 6)
+        list.refreshAll()
+        await list.waitUntilIdle()
+        #expect(list.items == Array(0..<6))
+        #expect(server.queries.last?.contains("q=a") == true)
+    }
+
     @Test func `A window adds no item again that it has dropped`() async {
         list.customStrategy = .offset(limit: 3, startOffset: 2)
         list.maxPages = 1
