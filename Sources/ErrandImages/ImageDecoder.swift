@@ -38,16 +38,30 @@ public struct ImageDecoder<Image: Sendable>: Sendable {
         throw APIError(.invalidRequest, reason: "the decoder has no processing named \"\(name)\"")
     }
 
-    @concurrent func image(of content: ImageContent, for target: ImageTarget) async throws(APIError) -> Image {
+    /// Calls `isDamaged` when the content cannot be decoded, which says nothing about a processing that throws.
+    @concurrent func image(
+        of content: ImageContent,
+        for target: ImageTarget,
+        isDamaged: (@Sendable () -> Void)?
+    ) async throws(APIError) -> Image {
         guard !Task.isCancelled else { throw APIError(.cancelled) }
+        let image: Image
         do {
-            let image = try decode(content, target)
-            guard let name = target.processing, let process = processings[name] else { return image }
-            return try process(image)
-        } catch let error as APIError {
-            throw error
+            image = try decode(content, target)
         } catch {
-            throw APIError(.decoding, reason: "the image could not be decoded", underlying: error)
+            let failure = Self.failure(error, "the image could not be decoded")
+            if failure.type == .decoding { isDamaged?() }
+            throw failure
         }
+        guard let name = target.processing, let process = processings[name] else { return image }
+        do {
+            return try process(image)
+        } catch {
+            throw Self.failure(error, "the image could not be processed")
+        }
+    }
+
+    private static func failure(_ error: any Error, _ reason: String) -> APIError {
+        error as? APIError ?? APIError(.decoding, reason: reason, underlying: error)
     }
 }

@@ -379,7 +379,8 @@ import Foundation
         let decoding = Task {
             let result: Result<Image, APIError>
             do throws(APIError) {
-                result = .success(try await decoder.image(of: content, for: target))
+                // Otherwise what is stored could never be decoded.
+                result = .success(try await decoder.image(of: content, for: target, isDamaged: fetch.forget))
             } catch {
                 result = .failure(error)
             }
@@ -401,8 +402,6 @@ import Foundation
             }
             memoryCache.insert(image, bytes: decoder.bytes(image), for: ImageKey(fetch.source, target))
         }
-        // Otherwise what is stored could never be decoded.
-        if case .failure(let error) = result, error.type == .decoding { fetch.forget?() }
         fetch.decodings[target] = nil
         let callers = fetch.removeCallers(of: target)
         if fetch.callers.isEmpty { end(fetch) }

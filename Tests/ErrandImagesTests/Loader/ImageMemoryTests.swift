@@ -221,6 +221,20 @@ struct ImageMemoryTests {
         #expect(scene.sent == [7, 7])
     }
 
+    @Test func `A processing that throws removes nothing that is stored`() async throws {
+        struct TooSmall: Error {}
+        let folder = try TemporaryFolder()
+        let scene = ImageScene(cache: APICache(folder: folder.url.appending(path: "cache"))) { _ in
+            ImageNetwork.response("7.png", size: 50_000, headers: ["Cache-Control": "max-age=60"])
+        }
+        let decoder = scene.decodings.decoder(bytes: 1).processing("faces") { _ in throw TooSmall() }
+        let loader = ImageLoader(proxy: scene.proxy, decoder: decoder)
+        let request = ImageRequest(ImageScene.image(7).url, target: ImageTarget(processing: "faces"))
+        for _ in 0..<2 { #expect(await loader.outcome(of: request).hasPrefix("decoding")) }
+        #expect(await loader.outcome(of: ImageScene.image(7)) == "image 7")
+        #expect(scene.sent == [7])
+    }
+
     @Test func `An image that is stored first is shown offline`() async throws {
         let folder = try TemporaryFolder()
         let cache = APICache(folder: folder.url.appending(path: "cache"))
