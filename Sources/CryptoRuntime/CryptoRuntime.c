@@ -35,26 +35,32 @@ typedef struct digest_context digest_context;
 typedef struct hmac_context hmac_context;
 typedef struct cipher_context cipher_context;
 
+/// The functions that are used: result, member of the library, parameters, and name in OpenSSL.
+#define FUNCTIONS(X) \
+    X(unsigned long, version_number, (void), OpenSSL_version_num) \
+    X(const char *, version, (int), OpenSSL_version) \
+    X(digest_context *, digest_make, (void), EVP_MD_CTX_new) \
+    X(void, digest_free, (digest_context *), EVP_MD_CTX_free) \
+    X(int, digest_start, (digest_context *, const digest_type *, void *), EVP_DigestInit_ex) \
+    X(int, digest_update, (digest_context *, const void *, size_t), EVP_DigestUpdate) \
+    X(int, digest_finish, (digest_context *, uint8_t *, unsigned int *), EVP_DigestFinal_ex) \
+    X(hmac_context *, hmac_make, (void), HMAC_CTX_new) \
+    X(void, hmac_free, (hmac_context *), HMAC_CTX_free) \
+    X(int, hmac_start, (hmac_context *, const void *, int, const digest_type *, void *), HMAC_Init_ex) \
+    X(int, hmac_update, (hmac_context *, const uint8_t *, size_t), HMAC_Update) \
+    X(int, hmac_finish, (hmac_context *, uint8_t *, unsigned int *), HMAC_Final) \
+    X(cipher_context *, context_make, (void), EVP_CIPHER_CTX_new) \
+    X(void, context_free, (cipher_context *), EVP_CIPHER_CTX_free) \
+    X(int, context_control, (cipher_context *, int, int, void *), EVP_CIPHER_CTX_ctrl) \
+    X(int, cipher_start, (cipher_context *, const cipher_type *, void *, const uint8_t *, const uint8_t *, int), \
+      EVP_CipherInit_ex) \
+    X(int, cipher_update, (cipher_context *, uint8_t *, int *, const uint8_t *, int), EVP_CipherUpdate) \
+    X(int, cipher_finish, (cipher_context *, uint8_t *, int *), EVP_CipherFinal_ex) \
+    X(void, clear_errors, (void), ERR_clear_error)
+
 struct cryptort_library {
-    unsigned long (*version_number)(void);
-    const char *(*version)(int);
-    digest_context *(*digest_make)(void);
-    void (*digest_free)(digest_context *);
-    int (*digest_start)(digest_context *, const digest_type *, void *);
-    int (*digest_update)(digest_context *, const void *, size_t);
-    int (*digest_finish)(digest_context *, uint8_t *, unsigned int *);
-    hmac_context *(*hmac_make)(void);
-    void (*hmac_free)(hmac_context *);
-    int (*hmac_start)(hmac_context *, const void *, int, const digest_type *, void *);
-    int (*hmac_update)(hmac_context *, const uint8_t *, size_t);
-    int (*hmac_finish)(hmac_context *, uint8_t *, unsigned int *);
-    cipher_context *(*context_make)(void);
-    void (*context_free)(cipher_context *);
-    int (*context_control)(cipher_context *, int, int, void *);
-    int (*cipher_start)(cipher_context *, const cipher_type *, void *, const uint8_t *, const uint8_t *, int);
-    int (*cipher_update)(cipher_context *, uint8_t *, int *, const uint8_t *, int);
-    int (*cipher_finish)(cipher_context *, uint8_t *, int *);
-    void (*clear_errors)(void);
+#define MEMBER(result, member, parameters, name) result(*member) parameters;
+    FUNCTIONS(MEMBER)
     const digest_type *digests[digest_count];
     const cipher_type *ciphers[cipher_count];
 };
@@ -109,25 +115,8 @@ static bool resolve(const search *search, void *slot, const char *name) {
 }
 
 static bool resolve_all(const search *search, cryptort_library *library) {
-    return resolve(search, &library->version_number, "OpenSSL_version_num")
-        && resolve(search, &library->version, "OpenSSL_version")
-        && resolve(search, &library->digest_make, "EVP_MD_CTX_new")
-        && resolve(search, &library->digest_free, "EVP_MD_CTX_free")
-        && resolve(search, &library->digest_start, "EVP_DigestInit_ex")
-        && resolve(search, &library->digest_update, "EVP_DigestUpdate")
-        && resolve(search, &library->digest_finish, "EVP_DigestFinal_ex")
-        && resolve(search, &library->hmac_make, "HMAC_CTX_new")
-        && resolve(search, &library->hmac_free, "HMAC_CTX_free")
-        && resolve(search, &library->hmac_start, "HMAC_Init_ex")
-        && resolve(search, &library->hmac_update, "HMAC_Update")
-        && resolve(search, &library->hmac_finish, "HMAC_Final")
-        && resolve(search, &library->context_make, "EVP_CIPHER_CTX_new")
-        && resolve(search, &library->context_free, "EVP_CIPHER_CTX_free")
-        && resolve(search, &library->context_control, "EVP_CIPHER_CTX_ctrl")
-        && resolve(search, &library->cipher_start, "EVP_CipherInit_ex")
-        && resolve(search, &library->cipher_update, "EVP_CipherUpdate")
-        && resolve(search, &library->cipher_finish, "EVP_CipherFinal_ex")
-        && resolve(search, &library->clear_errors, "ERR_clear_error");
+#define AND_RESOLVE(result, member, parameters, name) && resolve(search, &library->member, #name)
+    return true FUNCTIONS(AND_RESOLVE);
 }
 
 /// Returns an algorithm, or `NULL` where it is missing.
@@ -158,14 +147,9 @@ static void find_algorithms(void *handle, cryptort_library *library) {
 
 /// Sets the handle and the name of the library that the process has loaded, or of one that can be loaded.
 static bool find_library(search *search, const char *const *names, size_t count) {
-    for (size_t index = 0; index < count; index++) {
-        search->name = names[index];
-        search->handle = dlopen(search->name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-        if (search->handle) return true;
-    }
-    for (size_t index = 0; index < count; index++) {
-        search->name = names[index];
-        search->handle = dlopen(search->name, RTLD_NOW | RTLD_LOCAL);
+    for (size_t attempt = 0; attempt < 2 * count; attempt++) {
+        search->name = names[attempt % count];
+        search->handle = dlopen(search->name, RTLD_NOW | RTLD_LOCAL | (attempt < count ? RTLD_NOLOAD : 0));
         if (search->handle) return true;
     }
     size_t written = (size_t)snprintf(search->reason, search->room, "no libcrypto of OpenSSL; searched for");
