@@ -181,6 +181,17 @@ cryptort_library *cryptort_load(
 
 const char *cryptort_version(const cryptort_library *library) { return library->version(version_text); }
 
+/// Ends work with a library; what it has stored about a failure would stay on this thread.
+static cryptort_result finish(const cryptort_library *library, cryptort_result result) {
+    if (result != cryptort_success) library->clear_errors();
+    leave();
+    return result;
+}
+
+static cryptort_result finish_call(const cryptort_library *library, bool succeeded) {
+    return finish(library, succeeded ? cryptort_success : cryptort_failed);
+}
+
 cryptort_result cryptort_hash_start(
     const cryptort_library *library, cryptort_digest digest, cryptort_running_hash **hash) {
     const digest_type *type = library->digests[digest];
@@ -188,30 +199,22 @@ cryptort_result cryptort_hash_start(
     enter();
     digest_context *context = library->digest_make();
     bool succeeded = context && library->digest_start(context, type, NULL) == 1;
-    if (!succeeded) library->clear_errors();
     if (!succeeded && context) library->digest_free(context);
     *hash = succeeded ? (cryptort_running_hash *)context : NULL;
-    leave();
-    return succeeded ? cryptort_success : cryptort_failed;
+    return finish_call(library, succeeded);
 }
 
 cryptort_result cryptort_hash_add(
     const cryptort_library *library, cryptort_running_hash *hash, cryptort_bytes input) {
     enter();
-    bool succeeded =
-        input.count == 0 || library->digest_update((digest_context *)hash, input.start, input.count) == 1;
-    if (!succeeded) library->clear_errors();
-    leave();
-    return succeeded ? cryptort_success : cryptort_failed;
+    return finish_call(
+        library, input.count == 0 || library->digest_update((digest_context *)hash, input.start, input.count) == 1);
 }
 
 cryptort_result cryptort_hash_finish(
     const cryptort_library *library, cryptort_running_hash *hash, uint8_t *output) {
     enter();
-    bool succeeded = library->digest_finish((digest_context *)hash, output, NULL) == 1;
-    if (!succeeded) library->clear_errors();
-    leave();
-    return succeeded ? cryptort_success : cryptort_failed;
+    return finish_call(library, library->digest_finish((digest_context *)hash, output, NULL) == 1);
 }
 
 void cryptort_hash_free(const cryptort_library *library, cryptort_running_hash *hash) {
@@ -232,9 +235,7 @@ cryptort_result cryptort_hmac_sha256(
         && (input.count == 0 || library->hmac_update(context, input.start, input.count) == 1)
         && library->hmac_finish(context, output, NULL) == 1;
     if (context) library->hmac_free(context);
-    if (!succeeded) library->clear_errors();
-    leave();
-    return succeeded ? cryptort_success : cryptort_failed;
+    return finish_call(library, succeeded);
 }
 
 /// Processes `input` in steps whose length an `int` can hold; without an output it is associated data.
@@ -264,9 +265,8 @@ static cryptort_result start(
 
 static cryptort_result seal(
     const cryptort_library *library, cipher_context *context, cryptort_bytes associated, cryptort_bytes input,
-    uint8_t *output) {
+    uint8_t *tag, uint8_t *output) {
     int written = 0;
-    uint8_t *tag = output + input.count;
     bool succeeded = update(library, context, associated, NULL) && update(library, context, input, output)
         && library->cipher_finish(context, tag, &written) == 1
         && library->context_control(context, get_tag, cryptort_tag_count, tag) == 1;
@@ -275,44 +275,41 @@ static cryptort_result seal(
 
 static cryptort_result open_sealed(
     const cryptort_library *library, cipher_context *context, cryptort_bytes associated, cryptort_bytes input,
-    const uint8_t *tag, uint8_t *output) {
-    uint8_t expected[cryptort_tag_count], rest[cryptort_tag_count];
+    uint8_t *tag, uint8_t *output) {
+    uint8_t rest[cryptort_tag_count];
     int written = 0;
-    memcpy(expected, tag, sizeof expected);
-    bool succeeded = library->context_control(context, set_tag, cryptort_tag_count, expected) == 1
+    bool succeeded = library->context_control(context, set_tag, cryptort_tag_count, tag) == 1
         && update(library, context, associated, NULL) && update(library, context, input, output);
     if (!succeeded) return cryptort_failed;
     return library->cipher_finish(context, rest, &written) == 1 ? cryptort_success : cryptort_not_authentic;
 }
 
-cryptort_result cryptort_seal(
-    const cryptort_library *library, cryptort_cipher cipher, const uint8_t *key, cryptort_bytes nonce,
-    cryptort_bytes associated, cryptort_bytes input, uint8_t *output) {
+static cryptort_result process(
+    const cryptort_library *library, cryptort_cipher cipher, int direction, const uint8_t *key, cryptort_bytes nonce,
+    cryptort_bytes associated, cryptort_bytes input, uint8_t *tag, uint8_t *output) {
     if (!library->ciphers[cipher]) return cryptort_unavailable;
     enter();
     cipher_context *context = library->context_make();
-    cryptort_result result =
-        context ? start(library, context, cipher, key, nonce, sealing) : cryptort_failed;
-    if (result == cryptort_success) result = seal(library, context, associated, input, output);
+    cryptort_result result = context ? start(library, context, cipher, key, nonce, direction) : cryptort_failed;
+    if (result == cryptort_success) {
+        result = (direction == sealing ? seal : open_sealed)(library, context, associated, input, tag, output);
+    }
     if (context) library->context_free(context);
-    if (result != cryptort_success) library->clear_errors();
-    leave();
-    return result;
+    return finish(library, result);
+}
+
+cryptort_result cryptort_seal(
+    const cryptort_library *library, cryptort_cipher cipher, const uint8_t *key, cryptort_bytes nonce,
+    cryptort_bytes associated, cryptort_bytes input, uint8_t *output) {
+    return process(library, cipher, sealing, key, nonce, associated, input, output + input.count, output);
 }
 
 cryptort_result cryptort_open(
     const cryptort_library *library, cryptort_cipher cipher, const uint8_t *key, cryptort_bytes nonce,
     cryptort_bytes associated, cryptort_bytes input, const uint8_t *tag, uint8_t *output) {
-    if (!library->ciphers[cipher]) return cryptort_unavailable;
-    enter();
-    cipher_context *context = library->context_make();
-    cryptort_result result =
-        context ? start(library, context, cipher, key, nonce, opening) : cryptort_failed;
-    if (result == cryptort_success) result = open_sealed(library, context, associated, input, tag, output);
-    if (context) library->context_free(context);
-    if (result != cryptort_success) library->clear_errors();
-    leave();
-    return result;
+    uint8_t expected[cryptort_tag_count];
+    memcpy(expected, tag, sizeof expected);
+    return process(library, cipher, opening, key, nonce, associated, input, expected, output);
 }
 
 #endif
