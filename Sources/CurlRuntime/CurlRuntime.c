@@ -70,24 +70,29 @@ typedef struct socket_address {
     struct sockaddr address;
 } socket_address;
 
+/// The functions of libcurl that are used: result, name without `curl_`, and parameters.
+#define FUNCTIONS(X) \
+    X(int, global_init, (long)) \
+    X(const version_info *, version_info, (int)) \
+    X(const char *, easy_strerror, (int)) \
+    X(curlrt_easy *, easy_init, (void)) \
+    X(void, easy_cleanup, (curlrt_easy *)) \
+    X(int, easy_setopt, (curlrt_easy *, int, ...)) \
+    X(int, easy_getinfo, (curlrt_easy *, int, ...)) \
+    X(int, easy_pause, (curlrt_easy *, int)) \
+    X(curlrt_multi *, multi_init, (void)) \
+    X(int, multi_cleanup, (curlrt_multi *)) \
+    X(int, multi_setopt, (curlrt_multi *, int, ...)) \
+    X(int, multi_add_handle, (curlrt_multi *, curlrt_easy *)) \
+    X(int, multi_remove_handle, (curlrt_multi *, curlrt_easy *)) \
+    X(int, multi_perform, (curlrt_multi *, int *)) \
+    X(int, multi_poll, (curlrt_multi *, void *, unsigned int, int, int *)) \
+    X(int, multi_wakeup, (curlrt_multi *)) \
+    X(message *, multi_info_read, (curlrt_multi *, int *))
+
 static struct {
-    int (*global_init)(long);
-    const version_info *(*version_info)(int);
-    const char *(*easy_strerror)(int);
-    curlrt_easy *(*easy_init)(void);
-    void (*easy_cleanup)(curlrt_easy *);
-    int (*easy_setopt)(curlrt_easy *, int, ...);
-    int (*easy_getinfo)(curlrt_easy *, int, ...);
-    int (*easy_pause)(curlrt_easy *, int);
-    curlrt_multi *(*multi_init)(void);
-    int (*multi_cleanup)(curlrt_multi *);
-    int (*multi_setopt)(curlrt_multi *, int, ...);
-    int (*multi_add_handle)(curlrt_multi *, curlrt_easy *);
-    int (*multi_remove_handle)(curlrt_multi *, curlrt_easy *);
-    int (*multi_perform)(curlrt_multi *, int *);
-    int (*multi_poll)(curlrt_multi *, void *, unsigned int, int, int *);
-    int (*multi_wakeup)(curlrt_multi *);
-    message *(*multi_info_read)(curlrt_multi *, int *);
+#define MEMBER(result, name, parameters) result(*name) parameters;
+    FUNCTIONS(MEMBER)
 } curl;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -113,23 +118,8 @@ static bool find_library(void) {
 }
 
 static bool resolve_all(void) {
-    return resolve(&curl.global_init, "curl_global_init")
-        && resolve(&curl.version_info, "curl_version_info")
-        && resolve(&curl.easy_strerror, "curl_easy_strerror")
-        && resolve(&curl.easy_init, "curl_easy_init")
-        && resolve(&curl.easy_cleanup, "curl_easy_cleanup")
-        && resolve(&curl.easy_setopt, "curl_easy_setopt")
-        && resolve(&curl.easy_getinfo, "curl_easy_getinfo")
-        && resolve(&curl.easy_pause, "curl_easy_pause")
-        && resolve(&curl.multi_init, "curl_multi_init")
-        && resolve(&curl.multi_cleanup, "curl_multi_cleanup")
-        && resolve(&curl.multi_setopt, "curl_multi_setopt")
-        && resolve(&curl.multi_add_handle, "curl_multi_add_handle")
-        && resolve(&curl.multi_remove_handle, "curl_multi_remove_handle")
-        && resolve(&curl.multi_perform, "curl_multi_perform")
-        && resolve(&curl.multi_poll, "curl_multi_poll")
-        && resolve(&curl.multi_wakeup, "curl_multi_wakeup")
-        && resolve(&curl.multi_info_read, "curl_multi_info_read");
+#define AND_RESOLVE(result, name, parameters) && resolve(&curl.name, "curl_" #name)
+    return true FUNCTIONS(AND_RESOLVE);
 }
 
 static atomic_bool is_exiting = false;
