@@ -77,7 +77,7 @@ enum {
 
 /// The steps of a transfer to connect, with their instants in nanoseconds of the monotonic clock; 0 for those before.
 typedef struct curlrt_connecting {
-    /// The last step.
+    /// The last step; 0 before the first one, and when a connection is ready.
     uint8_t step;
     /// The start of the last name lookup.
     int64_t lookup_began;

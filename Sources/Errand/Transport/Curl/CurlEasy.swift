@@ -65,28 +65,32 @@ struct CurlEasy: Equatable {
     func resume() -> CurlCode { CurlCode(rawValue: curlrt_easy_resume(pointer)) }
 
     /// Changes `connecting` whenever the transfer starts a name lookup or opens a socket, and makes its sockets close-on-exec.
-    func observeConnecting(_ connecting: UnsafeMutablePointer<CurlConnecting>) {
-        curlrt_easy_observe_connecting(pointer, connecting.steps)
+    func observeConnecting(_ connecting: UnsafeMutablePointer<curlrt_connecting>) {
+        curlrt_easy_observe_connecting(pointer, connecting)
     }
 
     /// Changes `connecting` whenever the transfer starts a TLS handshake, where that delays none.
-    func observeHandshakes(_ connecting: UnsafeMutablePointer<CurlConnecting>) {
+    func observeHandshakes(_ connecting: UnsafeMutablePointer<curlrt_connecting>) {
         guard !CurlLibrary.loadsAuthoritiesLate else { return }
-        curlrt_easy_observe_handshakes(pointer, connecting.steps)
+        curlrt_easy_observe_handshakes(pointer, connecting)
     }
 
     /// `connecting` is the same as in ``observeConnecting(_:)``; its step is 0 while a request is sent.
-    func limitTunnel(_ connecting: UnsafeMutablePointer<CurlConnecting>) {
-        curlrt_easy_limit_tunnel(pointer, connecting.steps)
+    func limitTunnel(_ connecting: UnsafeMutablePointer<curlrt_connecting>) {
+        curlrt_easy_limit_tunnel(pointer, connecting)
     }
 
     static let tunnelLimit = Int64(curlrt_tunnel_limit)
 }
 
-extension UnsafeMutablePointer<CurlConnecting> {
-    fileprivate var steps: UnsafeMutablePointer<curlrt_connecting> {
-        UnsafeMutableRawPointer(self).assumingMemoryBound(to: curlrt_connecting.self)
+extension curlrt_connecting {
+    /// Before the first step.
+    init(_ sockets: CurlSockets?) {
+        self.init()
+        (descriptor, self.sockets) = (-1, sockets?.pointer)
     }
+
+    var hasRouteToOneOfSeveral: Bool { addresses > 1 && routes > 0 }
 }
 
 /// A number or text that libcurl reports for a transfer (`CURLINFO`), by its number in libcurl's ABI.

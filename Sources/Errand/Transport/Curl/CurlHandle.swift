@@ -1,4 +1,5 @@
 #if os(Linux)
+import CurlRuntime
 import Foundation
 
 /// A transfer handle that is used for one exchange after the other, with the memory that libcurl writes to.
@@ -8,7 +9,7 @@ final class CurlHandle {
     let easy: CurlEasy
     private(set) var exchange: CurlExchange?
     private let errorText: UnsafeMutablePointer<CChar>
-    private let connection: UnsafeMutablePointer<CurlConnecting>
+    private let connection: UnsafeMutablePointer<curlrt_connecting>
     /// Since 7.80.
     private let supportsPrereq: Bool
     /// `.max` when the exchange waits for no connection that another one opens.
@@ -40,7 +41,7 @@ final class CurlHandle {
         if buffer != .standard { easy.set(.bufferSize, to: buffer.rawValue) }
         easy.set(.errorBuffer, to: UnsafeRawPointer(errorText))
         connection = .allocate(capacity: 1)
-        connection.initialize(to: CurlConnecting(sockets))
+        connection.initialize(to: curlrt_connecting(sockets))
         easy.observeConnecting(connection)
         easy.observeHandshakes(connection)
         supportsPrereq = easy.setCallbacks()
@@ -82,7 +83,7 @@ final class CurlHandle {
         self.exchange = exchange
         hasStaleConnection = false
         errorText.pointee = 0
-        connection.pointee = CurlConnecting(sockets)
+        connection.pointee = curlrt_connecting(sockets)
         easy.apply(exchange)
         easy.set(.httpVersion, to: httpVersion(for: exchange))
         let target = requestTarget(of: exchange)
@@ -197,7 +198,7 @@ final class CurlHandle {
         easy.set(.postFields, to: nil)
     }
 
-    var isLookingUp: Bool { connection.pointee.step == CurlConnecting.lookup }
+    var isLookingUp: Bool { connection.pointee.step == curlrt_connecting_lookup }
 
     /// Through the tunnel of a proxy server if any.
     var isConnected: Bool {
@@ -208,7 +209,7 @@ final class CurlHandle {
     /// For how long the system has sent nothing that was acknowledged, in nanoseconds.
     var sendSilence: Int64? { isConnected ? sockets?.sendSilence(fromPort: Int32(easy.number(.localPort))) : nil }
 
-    var connecting: CurlConnecting { connection.pointee }
+    var connecting: curlrt_connecting { connection.pointee }
 
     /// In nanoseconds; `nil` unless a connection is open but not ready.
     var roundTripTime: Int64? { sockets?.roundTripTime(of: connection.pointee.descriptor) }
@@ -216,7 +217,7 @@ final class CurlHandle {
     /// The transfer ends, without a connection, when its lookup does.
     func abandon() {
         exchange?.measure(on: self)
-        connection.pointee.step = CurlConnecting.abandoned
+        connection.pointee.step = UInt8(curlrt_connecting_abandoned)
         easy.set(.connectTimeoutMS, to: Int(Int32.max))
         end()
     }
@@ -231,7 +232,7 @@ final class CurlHandle {
 
     /// Has libcurl's message where it helps.
     func error(_ code: CurlCode, of exchange: CurlExchange) -> TransportError {
-        guard connection.pointee.tunnelBytes <= CurlEasy.tunnelLimit else {
+        guard connection.pointee.tunnel_bytes <= CurlEasy.tunnelLimit else {
             let limit = "\(CurlEasy.tunnelLimit / 1_024) KiB"
             return TransportError(.responseTooLarge, "the proxy server's response to CONNECT is larger than \(limit)")
         }

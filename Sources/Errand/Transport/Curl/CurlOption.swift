@@ -120,33 +120,4 @@ enum CurlMultiOption: Int32 {
     /// How many threads look up names, since 8.20 (`CURLMOPT_RESOLVE_THREADS_MAX`).
     case resolveThreadsMax = 20
 }
-
-/// The steps of a transfer to connect, in the layout of `curlrt_connecting`; instants are 0 for steps that did not occur.
-struct CurlConnecting {
-    static let lookup: UInt8 = 1
-    /// Set for a transfer that may not continue to connect.
-    static let abandoned: UInt8 = 3
-
-    /// 0 before the first step, and when a connection is ready.
-    var step: UInt8 = 0
-    var lookupBegan: MonotonicClock.Instant = 0
-    var socketOpened: MonotonicClock.Instant = 0
-    /// Where ``CurlEasy/observeHandshakes(_:)`` reports it.
-    var handshakeBegan: MonotonicClock.Instant = 0
-    private(set) var descriptor: Int32 = -1
-    var sockets: OpaquePointer?
-    private var countedTurn: UInt64 = 0
-    private var calls: Int64 = 0
-    /// About as many as were read of a proxy server's response to `CONNECT`.
-    private(set) var tunnelBytes: Int64 = 0
-    /// The addresses for which a socket was opened, and those of them to which the system has a route.
-    private var addresses: Int32 = 0
-    private var routes: Int32 = 0
-
-    var hasRouteToOneOfSeveral: Bool { addresses > 1 && routes > 0 }
-
-    init(_ sockets: CurlSockets?) {
-        self.sockets = sockets?.pointer
-    }
-}
 #endif

@@ -1,4 +1,5 @@
 #if os(Linux)
+import CurlRuntime
 import Foundation
 
 /// The instants and counts of one exchange that libcurl does not report at its end.
@@ -77,7 +78,7 @@ struct CurlTimings: ~Copyable {
 
     /// The last step of an exchange that failed before its request was sent ended with it.
     private mutating func readConnecting(into timings: inout ExchangeTimings) {
-        let (lookup, socket) = (handle.connecting.lookupBegan, handle.connecting.socketOpened)
+        let (lookup, socket) = (handle.connecting.lookup_began, handle.connecting.socket_opened)
         if lookup > 0 { timings.nameLookup = phase((socket > 0 ? socket : now) - lookup) }
         guard socket > 0 else { return }
         guard exchange.url.isSecure, let connect = connectTime(since: socket) else {
@@ -92,13 +93,13 @@ struct CurlTimings: ~Copyable {
     /// Some versions of libcurl report it only for a handshake that succeeds, and none for one that the loop ends. That of a
     /// handshake without a report is about the time of one round trip.
     private func connectTime(since socket: MonotonicClock.Instant) -> Int64? {
-        let handshake = handle.connecting.handshakeBegan
+        let handshake = handle.connecting.tls_began
         if handshake > 0 { return handshake - socket }
         return time(.connectTime).map { $0 - (time(.nameLookupTime) ?? 0) } ?? handle.roundTripTime
     }
 
     private mutating func readConnection(into timings: inout ExchangeTimings) {
-        let (lookup, socket) = (handle.connecting.lookupBegan, handle.connecting.socketOpened)
+        let (lookup, socket) = (handle.connecting.lookup_began, handle.connecting.socket_opened)
         if lookup > 0, socket > 0 { timings.nameLookup = phase(socket - lookup) }
         guard let connected = time(.connectTime) else { return }
         timings.connect = phase(connected - (time(.nameLookupTime) ?? 0))
