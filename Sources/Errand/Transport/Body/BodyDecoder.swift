@@ -4,7 +4,10 @@ import Foundation
 
 extension ContentCoding {
     /// The codings whose library is available, as a value of `Accept-Encoding`; empty without any.
-    static let accepted = allCases.filter(ContentDecoder.isAvailable).map(\.rawValue).joined(separator: ", ")
+    static let accepted = allCases.filter(\.isAvailable).map(\.rawValue).joined(separator: ", ")
+
+    /// The library for the coding may be in the process, or is loaded.
+    var isAvailable: Bool { curlrt_coding_available(runtime) }
 }
 
 /// How much may be decoded in one turn of the loop.
@@ -86,9 +89,9 @@ private final class CodingLayer {
     var input = UnsafeRawBufferPointer(start: nil, count: 0)
     private let coding: ContentCoding
     private let limit: Int?
-    private let decoder: ContentDecoder
+    private let decoder: OpaquePointer
     private let output = UnsafeMutableRawBufferPointer.allocate(byteCount: capacity, alignment: 1)
-    private var step: ContentDecoder.Step?
+    private var step: curlrt_decode_result?
     private var hasMoreOutput = false
     /// Whether only NUL bytes may follow, which some servers add to fill a block.
     private var isPadding = false
@@ -96,14 +99,14 @@ private final class CodingLayer {
     private var decodedBytes = 0
 
     init(_ coding: ContentCoding, limit: Int?) throws(TransportError) {
-        guard let decoder = ContentDecoder(coding) else {
+        guard let decoder = curlrt_decoder_make(coding.runtime) else {
             throw TransportError(.badResponse, "there is no memory to decode the body")
         }
         (self.coding, self.limit, self.decoder) = (coding, limit, decoder)
     }
 
     deinit {
-        decoder.free()
+        curlrt_decoder_free(decoder)
         output.deallocate()
     }
 
@@ -116,18 +119,30 @@ private final class CodingLayer {
 
     /// The result is valid until the next call.
     func decode(within budget: inout DecodingBudget) throws(TransportError) -> UnsafeRawBufferPointer {
-        guard step != .ended || coding.allowsMembers else { throw failure("has bytes after its end") }
-        if step == .ended, coding == .gzip, isPadding || input.first == 0 { return try skipPadding(within: &budget) }
+        guard step != curlrt_decode_ended || coding.allowsMembers else { throw failure("has bytes after its end") }
+        if step == curlrt_decode_ended, coding == .gzip, isPadding || input.first == 0 {
+            return try skipPadding(within: &budget)
+        }
         let inputCount = input.count
-        let (step, count) = decoder.decode(&input, into: output)
-        guard step != .failed else { throw failure("is corrupt") }
+        let (step, count) = takeStep()
+        guard step != curlrt_decode_failed else { throw failure("is corrupt") }
         self.step = step
-        hasMoreOutput = step == .more && count == output.count
+        hasMoreOutput = step == curlrt_decode_more && count == output.count
         readBytes += inputCount - input.count
         decodedBytes += count
         budget.spend(bytes: inputCount - input.count + count)
         try checkAmounts()
         return UnsafeRawBufferPointer(rebasing: output[..<count])
+    }
+
+    /// Decodes until `input` or `output` is used up; returns the number of decoded bytes.
+    private func takeStep() -> (curlrt_decode_result, Int) {
+        var next = input.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        var (count, room) = (input.count, output.count)
+        let target = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        let step = curlrt_decode(decoder, &next, &count, target, &room)
+        input = UnsafeRawBufferPointer(start: next, count: count)
+        return (step, output.count - room)
     }
 
     /// As gzip and browsers do after the last member.
@@ -152,50 +167,13 @@ private final class CodingLayer {
     }
 
     func finish() throws(TransportError) {
-        guard step != .more, !isBusy else {
+        guard step != curlrt_decode_more, !isBusy else {
             throw TransportError(.connectionLost, "the \(coding.rawValue) body is truncated")
         }
     }
 
     private func failure(_ what: String) -> TransportError {
         TransportError(.badResponse, "the \(coding.rawValue) body \(what)")
-    }
-}
-
-/// The state of one stream in a content coding; used by one thread at a time.
-struct ContentDecoder {
-    enum Step {
-        case more
-        case ended
-        case failed
-    }
-
-    private let pointer: OpaquePointer
-
-    /// The library for `coding` may be in the process, or is loaded.
-    static func isAvailable(_ coding: ContentCoding) -> Bool {
-        curlrt_coding_available(coding.runtime)
-    }
-
-    init?(_ coding: ContentCoding) {
-        guard let pointer = curlrt_decoder_make(coding.runtime) else { return nil }
-        self.pointer = pointer
-    }
-
-    func free() {
-        curlrt_decoder_free(pointer)
-    }
-
-    /// Decodes until `input` or `output` is used up.
-    func decode(_ input: inout UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> (Step, Int) {
-        var next = input.baseAddress?.assumingMemoryBound(to: UInt8.self)
-        var count = input.count
-        var room = output.count
-        let target = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
-        let result = curlrt_decode(pointer, &next, &count, target, &room)
-        input = UnsafeRawBufferPointer(start: next, count: count)
-        let step: Step = result == curlrt_decode_failed ? .failed : result == curlrt_decode_ended ? .ended : .more
-        return (step, output.count - room)
     }
 }
 

@@ -77,7 +77,7 @@ struct CurlResponse: ~Copyable {
     private mutating func readFraming() throws(TransportError) {
         isFollowed = request.follows(block.status, block.headers())
         do throws(TransportError) {
-            layout = try block.framing().layout(hasBody: hasBody, canDecode: ContentDecoder.isAvailable)
+            layout = try block.framing().layout(hasBody: hasBody, canDecode: \.isAvailable)
         } catch {
             guard isFollowed else { throw error }
             isUnreadable = true
