@@ -41,16 +41,6 @@ enum {
     info_private = 0x100000 + 21,
 };
 
-/// The first members of `curl_version_info_data`, which are the same in every version.
-typedef struct version_info {
-    int age;
-    const char *text;
-    unsigned int number;
-    const char *host;
-    int features;
-    const char *tls_library;
-} version_info;
-
 /// `struct CURLMsg`.
 typedef struct message {
     int kind;
@@ -73,7 +63,7 @@ typedef struct socket_address {
 /// The functions of libcurl that are used: result, name without `curl_`, and parameters.
 #define FUNCTIONS(X) \
     X(int, global_init, (long)) \
-    X(const version_info *, version_info, (int)) \
+    X(const curlrt_version *, version_info, (int)) \
     X(const char *, easy_strerror, (int)) \
     X(curlrt_easy *, easy_init, (void)) \
     X(void, easy_cleanup, (curlrt_easy *)) \
@@ -155,7 +145,7 @@ static void load(void) {
         return;
     }
     if (!find_library() || !resolve_all()) return;
-    const version_info *version = curl.version_info(version_now);
+    const curlrt_version *version = curl.version_info(version_now);
     if (version->number < oldest_version) {
         snprintf(unavailable_reason, sizeof unavailable_reason, "libcurl %s is older than 7.76", version->text);
         return;
@@ -170,18 +160,9 @@ const char *curlrt_unavailable(void) {
     return is_usable ? NULL : unavailable_reason;
 }
 
-const char *curlrt_version(void) { return curlrt_unavailable() ? "" : curl.version_info(version_now)->text; }
-
-unsigned int curlrt_version_number(void) {
-    return curlrt_unavailable() ? 0 : curl.version_info(version_now)->number;
+const curlrt_version *curlrt_library_version(void) {
+    return curlrt_unavailable() ? NULL : curl.version_info(version_now);
 }
-
-const char *curlrt_tls_library(void) {
-    const char *name = curlrt_unavailable() ? NULL : curl.version_info(version_now)->tls_library;
-    return name ? name : "";
-}
-
-int curlrt_features(void) { return curlrt_unavailable() ? 0 : curl.version_info(version_now)->features; }
 
 const char *curlrt_error_text(int code) { return curl.easy_strerror(code); }
 

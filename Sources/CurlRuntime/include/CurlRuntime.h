@@ -30,17 +30,21 @@ typedef int (*curlrt_prereq_function)(void *context, char *remote, char *local, 
 /// Called on any thread. `ERRAND_HIDE_LIBCURL=1` in the environment makes it unusable.
 const char *curlrt_unavailable(void);
 
-/// Returns the version of libcurl as text; empty when it is not usable.
-const char *curlrt_version(void);
+/// The first members of `curl_version_info_data`, which are the same in every version.
+typedef struct curlrt_version {
+    int age;
+    const char *text;
+    /// 0xXXYYZZ.
+    unsigned int number;
+    const char *host;
+    /// The bits `CURL_VERSION_*`.
+    int features;
+    /// The name and the version of the library for TLS; `NULL` without one.
+    const char *tls_library;
+} curlrt_version;
 
-/// Returns the version of libcurl as 0xXXYYZZ; 0 when it is not usable.
-unsigned int curlrt_version_number(void);
-
-/// Returns the name and the version of libcurl's library for TLS; empty without one.
-const char *curlrt_tls_library(void);
-
-/// Returns the features of libcurl, the bits `CURL_VERSION_*`; 0 when it is not usable.
-int curlrt_features(void);
+/// Returns the version of libcurl; `NULL` when it is not usable.
+const curlrt_version *curlrt_library_version(void);
 
 /// Returns libcurl's message for a result code.
 const char *curlrt_error_text(int code);
@@ -134,10 +138,16 @@ const char *curlrt_easy_text(curlrt_easy *easy, int info);
 /// Returns the value of `CURLOPT_PRIVATE`.
 void *curlrt_easy_private(curlrt_easy *easy);
 
+/// Creates a set, for one thread except for ``curlrt_multi_wake``; returns `NULL` when there is no memory or no descriptor.
 curlrt_multi *curlrt_multi_make(void);
+
+/// Frees a set that is empty, and closes its connections.
 void curlrt_multi_free(curlrt_multi *multi);
+
 int curlrt_multi_set_number(curlrt_multi *multi, int option, long value);
 int curlrt_multi_add(curlrt_multi *multi, curlrt_easy *easy);
+
+/// Closes the connection of a transfer that is not finished, or resets its stream.
 int curlrt_multi_remove(curlrt_multi *multi, curlrt_easy *easy);
 
 /// Transfers every byte that can be transferred without waiting.

@@ -2,7 +2,7 @@
 import CurlRuntime
 
 /// A transfer handle of libcurl; used by one thread at a time.
-struct CurlEasy: Equatable {
+struct CurlEasy {
     let pointer: OpaquePointer
 
     init?() {
@@ -10,12 +10,7 @@ struct CurlEasy: Equatable {
         self.pointer = pointer
     }
 
-    init(_ pointer: OpaquePointer) {
-        self.pointer = pointer
-    }
-
     func free() { curlrt_easy_free(pointer) }
-    var privatePointer: UnsafeMutableRawPointer? { curlrt_easy_private(pointer) }
 
     func number(_ info: CurlInfo) -> Int { curlrt_easy_number(pointer, info.number) }
 

@@ -5,13 +5,15 @@ import CurlRuntime
 enum CurlLibrary {
     static let unavailableReason: String? = curlrt_unavailable().map { String(cString: $0) }
 
-    static var version: String { String(cString: curlrt_version()) }
+    private static var info: curlrt_version? { curlrt_library_version()?.pointee }
+
+    static var version: String { info.map { String(cString: $0.text) } ?? "" }
 
     /// 0xXXYYZZ.
-    static var versionNumber: UInt32 { curlrt_version_number() }
+    static var versionNumber: UInt32 { info?.number ?? 0 }
 
     /// Whether its library for TLS asks the user for the password of a key: OpenSSL and its forks do, GnuTLS does not.
-    static let asksForPasswords = !String(cString: curlrt_tls_library()).hasPrefix("GnuTLS")
+    static let asksForPasswords = info?.tls_library.map { String(cString: $0).hasPrefix("GnuTLS") } != true
 
     static let reportsUsedProxy = versionNumber >= 0x08_0700
 
@@ -29,7 +31,7 @@ enum CurlLibrary {
     static let loadsAuthoritiesLate = versionNumber >= 0x08_0B00
 
     /// Whether it supports HTTP/3 and falls back to other versions, since 7.88; `CURL_VERSION_HTTP3` of its features.
-    static let supportsHTTP3 = versionNumber >= 0x07_5800 && curlrt_features() & 1 << 25 != 0
+    static let supportsHTTP3 = versionNumber >= 0x07_5800 && (info?.features ?? 0) & 1 << 25 != 0
 
     /// The exit of the process waits for `body`; once the exit has begun, this does not return.
     static func performWork(_ body: () -> Void) {

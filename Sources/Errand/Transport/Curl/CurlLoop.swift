@@ -1,4 +1,5 @@
 #if os(Linux)
+import CurlRuntime
 import Foundation
 
 /// A thread with a name.
@@ -50,7 +51,7 @@ final class CurlLoop: @unchecked Sendable {
     private static let longestIdleRun = 64
 
     private let inbox = Lock(Inbox())
-    private let multi: CurlMulti
+    private let multi: OpaquePointer
     private let settings: CurlSettings
     private var hosts: [String: CurlHost] = [:]
     /// By the size of their buffer, because libcurl may not resize one that it has.
@@ -71,12 +72,12 @@ final class CurlLoop: @unchecked Sendable {
 
     /// `nil` when there is no memory, no descriptor or no thread for it.
     init?(_ settings: CurlSettings) {
-        guard let multi = CurlMulti(), let sockets = CurlSockets() else { return nil }
+        guard let multi = curlrt_multi_make(), let sockets = CurlSockets() else { return nil }
         (self.multi, self.sockets, self.settings) = (multi, sockets, settings)
         turn = CurlTurn(CurlActivity(sockets))
-        multi.set(.maxConnects, to: settings.configuration.connections)
+        curlrt_multi_set_number(multi, CurlMultiOption.maxConnects, settings.configuration.connections)
         // A thread for each lookup, as before 8.20: a lookup that hangs keeps its thread, even after a cancel.
-        multi.set(.resolveThreadsMax, to: Int(Int32.max))
+        curlrt_multi_set_number(multi, CurlMultiOption.resolveThreadsMax, Int(Int32.max))
         guard CurlThread.start(named: "errand.curl", { self.run() }) else { return nil }
     }
 
@@ -104,7 +105,7 @@ final class CurlLoop: @unchecked Sendable {
         inbox.withLock { inbox in
             change(&inbox)
             // Without the lock, the thread could end and free `multi` before it is used here.
-            if inbox.isLoopAsleep { multi.wake() }
+            if inbox.isLoopAsleep { curlrt_multi_wake(multi) }
             inbox.isLoopAsleep = false
         }
     }
@@ -127,7 +128,7 @@ final class CurlLoop: @unchecked Sendable {
         guard processInbox() else { return false }
         CurlLibrary.performWork {
             let postponed = turn.takePostponed()
-            multi.perform()
+            curlrt_multi_perform(multi)
             if turn.activity.cutSockets != cutSockets { endOverdue() }
             postponed.forEach(continueTransfer)
             if awaitsSent { awaitsSent = running.count { $0.reportSent() } > 0 }
@@ -199,7 +200,7 @@ final class CurlLoop: @unchecked Sendable {
     }
 
     private func add(_ exchange: CurlExchange, on handle: CurlHandle) {
-        guard !multi.add(handle.easy) else { return }
+        guard curlrt_multi_add(multi, handle.easy.pointer) != 0 else { return }
         end(exchange) { $0.fail(TransportError(.cannotConnect, "libcurl cannot start the request")) }
     }
 
@@ -214,18 +215,20 @@ final class CurlLoop: @unchecked Sendable {
     }
 
     private func collectFinished(inCutTurn isCut: Bool = false) {
-        while let (easy, code) = multi.nextFinished() {
-            guard let handle = CurlHandle.at(easy.privatePointer) else { continue }
+        var result: Int32 = 0
+        while let easy = curlrt_multi_next_finished(multi, &result) {
+            guard let handle = CurlHandle.at(curlrt_easy_private(easy)) else { continue }
             guard let exchange = handle.exchange else {
-                multi.remove(easy)
+                curlrt_multi_remove(multi, easy)
                 abandoned.removeAll { $0 === handle }
                 continue
             }
             if handle.leaveStaleConnection() {
-                multi.remove(easy)
+                curlrt_multi_remove(multi, easy)
                 add(exchange, on: handle)
                 continue
             }
+            let code = CurlCode(rawValue: result)
             if code == .ok || exchange.isAnswered(before: code) {
                 exchange.succeed()
             } else {
@@ -271,7 +274,7 @@ final class CurlLoop: @unchecked Sendable {
     private func endConnectionWait(of exchange: CurlExchange, at now: MonotonicClock.Instant) {
         guard let handle = exchange.handle, let host = exchange.host else { return }
         guard handle.endConnectionWait(for: host, at: now) else { return }
-        multi.remove(handle.easy)
+        curlrt_multi_remove(multi, handle.easy.pointer)
         add(exchange, on: handle)
     }
 
@@ -302,7 +305,7 @@ final class CurlLoop: @unchecked Sendable {
         if handle.isConnected, exchange.hasFallenSilent(at: MonotonicClock.now) {
             handle.easy.set(.forbidReuse, to: 1)
         }
-        multi.remove(handle.easy)
+        curlrt_multi_remove(multi, handle.easy.pointer)
         handle.end()
         if handle.isReusable(after: exchange) { idle[handle.buffer, default: []].append(handle) }
         stopRunning(exchange)
@@ -338,16 +341,16 @@ final class CurlLoop: @unchecked Sendable {
         guard maySleep else { return }
         // libcurl does not wait while an upload over HTTP/2 waits until its server reads on (curl issue 7821).
         if idleTurns > Self.longestIdleRun, running.contains(where: \.mayAwaitWindow) { usleep(1_000) }
-        multi.wait(milliseconds: pause)
+        curlrt_multi_wait(multi, pause)
     }
 
     private func close() {
         for exchange in running { end(exchange) { $0.fail(TransportError(.cancelled, "the transport was released")) } }
         // Breaks the cycle between the turn and its exchanges.
         _ = turn.takePostponed()
-        abandoned.forEach { multi.remove($0.easy) }
+        for handle in abandoned { curlrt_multi_remove(multi, handle.easy.pointer) }
         (idle, abandoned) = ([:], [])
-        multi.free()
+        curlrt_multi_free(multi)
     }
 }
 #endif

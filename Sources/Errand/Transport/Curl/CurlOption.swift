@@ -1,16 +1,9 @@
 #if os(Linux)
-/// Receives bytes, or fills a buffer with bytes to send; returns a number of bytes.
-typealias CurlTransferFunction =
-    @convention(c) (UnsafeMutablePointer<CChar>?, Int, Int, UnsafeMutableRawPointer?) -> Int
+import CurlRuntime
 
-/// Moves to a position in the request's body; returns 0 on success, 1 to end the transfer.
-typealias CurlSeekFunction = @convention(c) (UnsafeMutableRawPointer?, Int64, Int32) -> Int32
-
-/// Called when a connection is ready, before the request is sent; returns 0 to continue, 1 to end the transfer.
-typealias CurlPrereqFunction =
-    @convention(c) (
-        UnsafeMutableRawPointer?, UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<CChar>?, Int32, Int32
-    ) -> Int32
+typealias CurlTransferFunction = curlrt_transfer_function
+typealias CurlSeekFunction = curlrt_seek_function
+typealias CurlPrereqFunction = curlrt_prereq_function
 
 /// One option of a transfer (`CURLoption`): its name and number in libcurl's ABI, and the type of its value.
 struct CurlOption<Value> {
@@ -114,10 +107,10 @@ enum CurlValue {
 }
 
 /// One option of a set of transfers (`CURLMoption`), by its number in libcurl's ABI.
-enum CurlMultiOption: Int32 {
+enum CurlMultiOption {
     /// How many connections are kept open without a transfer (`CURLMOPT_MAXCONNECTS`).
-    case maxConnects = 6
+    static let maxConnects: Int32 = 6
     /// How many threads look up names, since 8.20 (`CURLMOPT_RESOLVE_THREADS_MAX`).
-    case resolveThreadsMax = 20
+    static let resolveThreadsMax: Int32 = 20
 }
 #endif
