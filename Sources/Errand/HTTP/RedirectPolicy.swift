@@ -13,29 +13,24 @@ import Foundation
 /// ``TransportError/Kind/security``, and another origin receives no secret header. The body of a redirect that is followed does not
 /// matter.
 public struct RedirectPolicy: Sendable {
-    let limit: Int
-    let isFollowing: Bool
-
-    private init(limit: Int, isFollowing: Bool = true) {
-        self.limit = max(0, limit)
-        self.isFollowing = isFollowing
-    }
+    /// `nil` to follow none.
+    let limit: Int?
 
     /// Follows at most 20 redirects; the default.
     public static let follow = follow(limit: 20)
 
     /// Follows no redirect.
-    public static let refuse = RedirectPolicy(limit: 0, isFollowing: false)
+    public static let refuse = RedirectPolicy(limit: nil)
 
     /// Follows at most `limit` redirects; with 0, the first redirect fails the request, whereas ``refuse`` returns it as the
     /// response.
-    public static func follow(limit: Int) -> RedirectPolicy { RedirectPolicy(limit: limit) }
+    public static func follow(limit: Int) -> RedirectPolicy { RedirectPolicy(limit: max(0, limit)) }
 }
 
 extension HTTPRequest {
     /// The body of such a response is not that of the final one.
     func mayFollow(_ status: Int) -> Bool {
-        redirectPolicy.isFollowing && [301, 302, 303, 307, 308].contains(status)
+        redirectPolicy.limit != nil && [301, 302, 303, 307, 308].contains(status)
     }
 
     /// Whether a response with this head is a redirect that is followed, whatever its body is.

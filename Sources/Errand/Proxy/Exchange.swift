@@ -192,7 +192,7 @@ final class Exchange {
         do throws(TransportError) {
             try current.checkPart(response)
             guard var next = try current.redirected(by: response) else { return nil }
-            let limit = first.redirectPolicy.limit
+            let limit = first.redirectPolicy.limit ?? 0
             guard redirects.count < limit else { throw TransportError(.badResponse, "more than \(limit) redirects") }
             try recordVisit(before: next)
             guard let deadline = first.deadline else { return next }

@@ -204,7 +204,7 @@ private struct SharedExchange {
             timeout = request.timeout
             deadline = request.deadline
             limits = request.limits
-            redirectLimit = request.redirectPolicy.isFollowing ? request.redirectPolicy.limit : nil
+            redirectLimit = request.redirectPolicy.limit
             login = ObjectIdentifier(call.service.login)
             cookies = call.cookies.map(ObjectIdentifier.init)
             allowsCellularAccess = request.allowsCellularAccess
