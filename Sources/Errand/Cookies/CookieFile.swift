@@ -78,9 +78,12 @@ extension CookieFile {
         return (stat(ofTarget: String(existing))?.identity, below)
     }
 
-    /// A file system may ignore case or Unicode normalization.
+    /// A file system may ignore case or Unicode normalization; on Linux, only single folders of some file systems ignore case.
     private func isSameEntry(as other: CookieFile) -> Bool {
-        if FileSystem.ignoresCase(in: folder) { return true }
+        #if canImport(Darwin)
+        // -1 when that is unknown.
+        if pathconf(folder, _PC_CASE_SENSITIVE) == 0 { return true }
+        #endif
         return [(path, other.path), (lockPath, other.lockPath)].contains { one, other in
             let identity = stat(ofEntry: one)?.identity
             return identity != nil && identity == stat(ofEntry: other)?.identity
