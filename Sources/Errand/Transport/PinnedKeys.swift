@@ -5,8 +5,8 @@ struct PinnedKeys: Sendable {
     private static let setting = "tls.pinnedPublicKeys"
     static let prefix = "sha256//"
 
-    private var hosts: [String: [String]] = [:]
-    private var subdomains: [String: [String]] = [:]
+    /// By a host, or `*.` and a host for its subdomains.
+    private var names: [String: [String]] = [:]
 
     init() {}
 
@@ -22,7 +22,7 @@ struct PinnedKeys: Sendable {
         }
     }
 
-    var isEmpty: Bool { hosts.isEmpty && subdomains.isEmpty }
+    var isEmpty: Bool { names.isEmpty }
 
     /// Any key if there are none; throws for a URL that is not `https`, and for a host that cannot be compared with the names.
     func keys(for url: URL) throws(TransportError) -> [String] {
@@ -41,10 +41,10 @@ struct PinnedKeys: Sendable {
     }
 
     func keys(for host: HostName) -> [String] {
-        hosts[host.text] ?? host.parents.lazy.compactMap { subdomains[$0] }.first ?? []
+        names[host.text] ?? host.parents.lazy.compactMap { names["*.\($0)"] }.first ?? []
     }
 
-    var lists: Set<[String]> { Set(hosts.values).union(subdomains.values) }
+    var lists: Set<[String]> { Set(names.values) }
 
     /// Throws when `key` is `nil` although the host must have one.
     func check(_ key: String?, of host: HostName) throws(TransportError) {
@@ -61,8 +61,7 @@ struct PinnedKeys: Sendable {
         else {
             throw Self.refusal(of: name, "it is neither a host nor `*.` and a host, without scheme, port and path")
         }
-        let table = hasSubdomains ? \PinnedKeys.subdomains : \.hosts
-        guard self[keyPath: table].updateValue(keys, forKey: host.text) == nil else {
+        guard names.updateValue(keys, forKey: hasSubdomains ? "*.\(host.text)" : host.text) == nil else {
             throw Self.refusal(of: name, "the host has another notation here; use one")
         }
     }
@@ -141,12 +140,7 @@ enum SubjectPublicKeyInfo {
 
     /// ITU-T X.690 section 8.1.
     private static func element(_ tag: Tag, _ content: Data) -> Data {
-        var length: [UInt8] = []
-        var rest = content.count
-        while rest > 0 {
-            length.insert(UInt8(rest & 0xff), at: 0)
-            rest >>= 8
-        }
+        let length = withUnsafeBytes(of: content.count.bigEndian) { $0.drop { $0 == 0 }.map(\.self) }
         let isShort = content.count < 0x80
         let prefix = isShort ? [UInt8(content.count)] : [0x80 | UInt8(length.count)] + length
         return Data([tag.rawValue] + prefix) + content
