@@ -10,8 +10,6 @@ struct CurlEasy {
         self.pointer = pointer
     }
 
-    func free() { curlrt_easy_free(pointer) }
-
     func number(_ info: CurlInfo) -> Int { curlrt_easy_number(pointer, info.number) }
 
     /// `nil` when libcurl does not know it.
@@ -58,24 +56,6 @@ struct CurlEasy {
 
     /// Calls the write callback that has paused the transfer before it returns.
     func resume() -> CurlCode { CurlCode(rawValue: curlrt_easy_resume(pointer)) }
-
-    /// Changes `connecting` whenever the transfer starts a name lookup or opens a socket, and makes its sockets close-on-exec.
-    func observeConnecting(_ connecting: UnsafeMutablePointer<curlrt_connecting>) {
-        curlrt_easy_observe_connecting(pointer, connecting)
-    }
-
-    /// Changes `connecting` whenever the transfer starts a TLS handshake, where that delays none.
-    func observeHandshakes(_ connecting: UnsafeMutablePointer<curlrt_connecting>) {
-        guard !CurlLibrary.loadsAuthoritiesLate else { return }
-        curlrt_easy_observe_handshakes(pointer, connecting)
-    }
-
-    /// `connecting` is the same as in ``observeConnecting(_:)``; its step is 0 while a request is sent.
-    func limitTunnel(_ connecting: UnsafeMutablePointer<curlrt_connecting>) {
-        curlrt_easy_limit_tunnel(pointer, connecting)
-    }
-
-    static let tunnelLimit = Int64(curlrt_tunnel_limit)
 }
 
 extension curlrt_connecting {

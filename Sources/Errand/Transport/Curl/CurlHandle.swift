@@ -42,11 +42,13 @@ final class CurlHandle {
         easy.set(.errorBuffer, to: UnsafeRawPointer(errorText))
         connection = .allocate(capacity: 1)
         connection.initialize(to: curlrt_connecting(sockets))
-        easy.observeConnecting(connection)
-        easy.observeHandshakes(connection)
+        curlrt_easy_observe_connecting(easy.pointer, connection)
+        if !CurlLibrary.loadsAuthoritiesLate { curlrt_easy_observe_handshakes(easy.pointer, connection) }
         supportsPrereq = easy.setCallbacks()
         // Without the report of a connection, the bytes of a download would be counted as well.
-        if supportsPrereq, settings.configuration.proxy.isPossible { easy.limitTunnel(connection) }
+        if supportsPrereq, settings.configuration.proxy.isPossible {
+            curlrt_easy_limit_tunnel(easy.pointer, connection)
+        }
         try easy.apply(settings)
         easy.setCallbackContext(UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
     }
@@ -70,7 +72,7 @@ final class CurlHandle {
     }
 
     deinit {
-        easy.free()
+        curlrt_easy_free(easy.pointer)
         errorText.deallocate()
         connection.deallocate()
     }
@@ -89,7 +91,9 @@ final class CurlHandle {
         let target = requestTarget(of: exchange)
         easy.set(.requestTarget, to: target)
         awaitsTarget = target == nil && CurlLibrary.reportsUsedProxy
-        let waits = mayWaitForConnection(exchange)
+        // For a connection that another request opens, which may carry both over HTTP/2. Before 7.80, libcurl does not report
+        // that a request has been sent, so the wait could not be ended.
+        let waits = supportsPrereq && exchange.url.isSecure
         easy.set(.pipeWait, to: waits ? 1 : 0)
         connectionWaitEnd = waits ? MonotonicClock.now + Self.connectionDelay : .max
         connectEnd =
@@ -156,13 +160,6 @@ final class CurlHandle {
         exchange?.beginTransfer()
         easy.set(.freshConnect, to: 1)
         return true
-    }
-
-    /// Returns whether the request may wait for a connection that another one opens, which may carry both over HTTP/2.
-    ///
-    /// Before 7.80, libcurl does not report that a request has been sent, so the wait could not be ended.
-    private func mayWaitForConnection(_ exchange: CurlExchange) -> Bool {
-        supportsPrereq && exchange.url.isSecure
     }
 
     /// Exchanges of one host end their wait one after the other, because the connection of the first one may carry all of them.
@@ -232,8 +229,8 @@ final class CurlHandle {
 
     /// Has libcurl's message where it helps.
     func error(_ code: CurlCode, of exchange: CurlExchange) -> TransportError {
-        guard connection.pointee.tunnel_bytes <= CurlEasy.tunnelLimit else {
-            let limit = "\(CurlEasy.tunnelLimit / 1_024) KiB"
+        guard connection.pointee.tunnel_bytes <= curlrt_tunnel_limit else {
+            let limit = "\(curlrt_tunnel_limit / 1_024) KiB"
             return TransportError(.responseTooLarge, "the proxy server's response to CONNECT is larger than \(limit)")
         }
         var error = libcurlError(code, of: exchange)
@@ -288,7 +285,7 @@ final class CurlHandle {
         }
         // A path may be cut off.
         let isCut = strlen(errorText) >= Self.errorCapacity - 1
-        return text.isEmpty || isCut || text.mayHavePassword ? CurlLibrary.errorText(for: code.rawValue) : text
+        return text.isEmpty || isCut || text.mayHavePassword ? String(cString: curlrt_error_text(code.rawValue)) : text
     }
 }
 

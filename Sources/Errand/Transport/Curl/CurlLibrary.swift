@@ -27,7 +27,8 @@ enum CurlLibrary {
     /// Whether ``CurlInfo/requestSize`` counts all bytes of bodies; otherwise only those that are sent with the header lines.
     static let countsBodiesOfRequests = versionNumber >= 0x08_0700
 
-    /// Whether it loads the certificates of authorities while it waits for that of the server, since 8.11.
+    /// Whether it loads the certificates of authorities while it waits for that of the server, since 8.11; not if a handshake is
+    /// observed, which that delays.
     static let loadsAuthoritiesLate = versionNumber >= 0x08_0B00
 
     /// Whether it supports HTTP/3 and falls back to other versions, since 7.88; `CURL_VERSION_HTTP3` of its features.
@@ -42,7 +43,5 @@ enum CurlLibrary {
 
     /// The signal would end the process at a write to a closed connection.
     static func blockSIGPIPE() { curlrt_block_sigpipe() }
-
-    static func errorText(for code: Int32) -> String { String(cString: curlrt_error_text(code)) }
 }
 #endif
