@@ -226,7 +226,7 @@ enum CacheContent {
     ) throws(SystemError) {
         switch self {
         case .data(let data):
-            try data.withUnsafeBytes { bytes in Result { () throws(SystemError) in try body(bytes) } }.get()
+            try data.withBytes(body)
         case .file(let url):
             let file = try FileDescriptor(opening: url.path, O_RDONLY | O_NOFOLLOW)
             var offset: Int64 = 0

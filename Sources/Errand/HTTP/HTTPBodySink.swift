@@ -76,7 +76,7 @@ extension HTTPBodyReceiver {
             await room()
             guard !Task.isCancelled else { throw TransportError(.cancelled, "the task was cancelled") }
             let part = rest.prefix(HTTPBodySink.partBytes)
-            try part.withUnsafeBytes { bytes in Result { () throws(TransportError) in try receive(bytes) } }.get()
+            try part.withBytes { bytes throws(TransportError) in try receive(bytes) }
             rest = rest.dropFirst(part.count)
         }
     }

@@ -54,9 +54,8 @@ final class CheckedBody: HTTPBodyReceiver {
     }
 
     private func checked(_ data: Data) throws(TransportError) -> Int? {
-        let result = data.withUnsafeBytes { bytes in Result { () throws(APIError) in try check(bytes) } }
         do throws(APIError) {
-            return try result.get()
+            return try data.withBytes(check)
         } catch {
             let reason = "the beginning of the body was refused"
             throw TransportError(.badResponse, reason, underlying: Refusal(error: error))

@@ -140,7 +140,7 @@ final class PartialFile: LoadFile {
     /// For a body that the transport has stored in memory.
     func write(_ body: Data) throws(TransportError) {
         try restart(as: PartialRecord())
-        try body.withUnsafeBytes { bytes in Result { () throws(TransportError) in try receive(bytes) } }.get()
+        try body.withBytes { bytes throws(TransportError) in try receive(bytes) }
         try finish()
     }
 

@@ -75,9 +75,7 @@ package struct ServerSentEventParser {
             } else {
                 try keep(part)
                 let whole = exchange(&line, with: [])
-                try whole.withUnsafeBytes { line in
-                    Result { () throws(APIError) in try process(line, into: &events) }
-                }.get()
+                try whole.withBytes { line throws(APIError) in try process(line, into: &events) }
             }
             start = end + 1
             guard end == nextReturn else { continue }

@@ -69,9 +69,7 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
 
     func receive(_ bytes: [UInt8]) async throws(APIError) {
         try await deliverElements { reader, elements throws(APIError) in
-            try bytes.withUnsafeBytes { bytes in
-                Result { () throws(APIError) in try reader.read(bytes, into: &elements) }
-            }.get()
+            try bytes.withBytes { bytes throws(APIError) in try reader.read(bytes, into: &elements) }
         }
     }
 

@@ -181,9 +181,7 @@ struct LineReader<Element: Sendable>: StreamReader {
     mutating func finish(into elements: inout [Element]) throws(APIError) {
         guard !line.isEmpty else { return }
         let whole = exchange(&line, with: [])
-        try whole.withUnsafeBytes { line in
-            Result { () throws(APIError) in try append(line, to: &elements) }
-        }.get()
+        try whole.withBytes { line throws(APIError) in try append(line, to: &elements) }
     }
 
     private mutating func append(_ line: UnsafeRawBufferPointer, to elements: inout [Element]) throws(APIError) {

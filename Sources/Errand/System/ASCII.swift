@@ -81,6 +81,15 @@ extension String {
     }
 }
 
+extension ContiguousBytes {
+    /// As `withUnsafeBytes`, which does not keep the type of the error.
+    func withBytes<Value, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try withUnsafeBytes { bytes in Result { () throws(Failure) in try body(bytes) } }.get()
+    }
+}
+
 extension UnsafeRawBufferPointer {
     /// Faster than a search byte by byte.
     package func firstIndex(of byte: UInt8, from start: Int = 0, to end: Int? = nil) -> Int? {

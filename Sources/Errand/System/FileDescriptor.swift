@@ -90,7 +90,7 @@ package struct FileDescriptor: ~Copyable {
     }
 
     func writeAll(_ bytes: [UInt8]) throws(SystemError) {
-        try bytes.withUnsafeBytes { bytes in Result { () throws(SystemError) in try writeAll(bytes) } }.get()
+        try bytes.withBytes { bytes throws(SystemError) in try writeAll(bytes) }
     }
 
     func writeAll(_ bytes: UnsafeRawBufferPointer) throws(SystemError) { try Self.write(bytes, to: number) }

@@ -46,9 +46,7 @@ struct HTTPBodyWriter: ~Copyable {
     }
 
     mutating func append(_ data: Data) throws(TransportError) {
-        try data.withUnsafeBytes { bytes in
-            Result { () throws(TransportError) in try append(bytes) }
-        }.get()
+        try data.withBytes { bytes throws(TransportError) in try append(bytes) }
     }
 
     mutating func append(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {

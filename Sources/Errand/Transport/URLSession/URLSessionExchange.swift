@@ -111,9 +111,7 @@ final class URLSessionExchange: Sendable {
         timer.restartTimeout()
         do throws(TransportError) {
             if let receiver {
-                try data.withUnsafeBytes { bytes in
-                    Result { () throws(TransportError) in try receiver.receive(bytes) }
-                }.get()
+                try data.withBytes { bytes throws(TransportError) in try receiver.receive(bytes) }
             } else {
                 try writer.withLock { writer throws(TransportError) in try writer?.append(data) }
             }
@@ -203,10 +201,7 @@ final class URLSessionExchange: Sendable {
     /// Returns an outcome with the body of its response; may wait for a disk.
     private func storeBody(of outcome: URLSessionExchangeState.Outcome) -> URLSessionExchangeState.Outcome {
         let receiver = receiver
-        guard case .success(var response) = outcome else {
-            writer.withLock { $0 = nil }
-            return outcome
-        }
+        guard case .success(var response) = outcome else { return outcome }
         do throws(TransportError) {
             try receiver?.finish()
             (response.body, response.file) = try writer.withLock { writer throws(TransportError) in
