@@ -28,10 +28,6 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
         [.get, .head, .put, .delete, .options, Self(rawValue: "TRACE")].contains(self)
     }
 
-    /// `CONNECT` makes the tunnel of a proxy server (RFC 9110 section 9.3.6), and `PRI` begins a connection of HTTP/2 (RFC 9113
-    /// section 3.4).
-    var isReserved: Bool { rawValue == "CONNECT" || rawValue == "PRI" }
-
     var encodesParamsInQuery: Bool {
         [.get, .head, .delete].contains(self)
     }

@@ -168,7 +168,10 @@ extension HTTPRequest {
 
     private var fault: String? {
         if method.rawValue.isEmpty || !method.rawValue.utf8.allSatisfy(\.isToken) { return "the method is not a token" }
-        if method.isReserved { return "the method \(method) makes a connection; only the transport does" }
+        // The tunnel of a proxy server (RFC 9110 section 9.3.6), and a connection of HTTP/2 (RFC 9113 section 3.4).
+        if ["CONNECT", "PRI"].contains(method.rawValue) {
+            return "the method \(method) makes a connection; only the transport does"
+        }
         if method == .head, !body.isEmpty { return "a HEAD request cannot have a body" }
         let scheme = (url.scheme ?? "").utf8
         if !scheme.equalsIgnoringCase("http"), !scheme.equalsIgnoringCase("https") {

@@ -34,9 +34,7 @@ package struct HostName: Hashable {
     /// As libcurl sends it: four decimal numbers, or RFC 5952 in brackets; `nil` for a name, and for an address with a zone.
     package static func address(_ host: String) -> String? {
         guard host.hasPrefix("[") else { return version4(host) }
-        var bytes = in6_addr()
-        guard inet_pton(AF_INET6, String(host.dropFirst().dropLast()), &bytes) == 1 else { return nil }
-        return text(of: bytes, AF_INET6).map { "[\($0)]" }
+        return canonical(host.dropFirst().dropLast()).map { "[\($0)]" }
     }
 
     /// Any notation of `inet_aton`, as resolvers accept it; `nil` for a name.
@@ -46,13 +44,16 @@ package struct HostName: Hashable {
     }
 
     private static func version6(_ text: Substring) -> String? {
-        let address = text.prefix { $0 != "%" }
-        var bytes = in6_addr()
-        guard inet_pton(AF_INET6, String(address), &bytes) == 1 else { return nil }
-        let canonical = Self.text(of: bytes, AF_INET6)
+        let canonical = Self.canonical(text.prefix { $0 != "%" })
         // A socket for a mapped address (RFC 4291 section 2.5.5.2) connects to the IPv4 address.
         let mapped = canonical.flatMap { $0.hasPrefix("::ffff:") ? Self.version4(String($0.dropFirst(7))) : nil }
         return mapped ?? canonical
+    }
+
+    /// RFC 5952; `nil` for an address with a zone.
+    private static func canonical(_ text: Substring) -> String? {
+        var bytes = in6_addr()
+        return inet_pton(AF_INET6, String(text), &bytes) == 1 ? Self.text(of: bytes, AF_INET6) : nil
     }
 
     private static func text<Address>(of address: Address, _ family: Int32) -> String? {
