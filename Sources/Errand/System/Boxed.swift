@@ -20,10 +20,6 @@
 
     var wrappedValue: Value {
         get { box.value }
-        set {
-            guard isKnownUniquelyReferenced(&box) else { return box = Box(newValue) }
-            box.value = newValue
-        }
         _modify {
             if !isKnownUniquelyReferenced(&box) { box = Box(box.value) }
             yield &box.value

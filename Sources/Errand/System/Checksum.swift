@@ -33,11 +33,7 @@ struct Checksum {
             }
         }
         let digits = Array("0123456789abcdef".utf8)
-        return String(unsafeUninitializedCapacity: 32) { buffer in
-            for index in 0..<32 {
-                buffer[index] = digits[Int(values[index / 16] >> UInt64(index % 16 * 4) & 15)]
-            }
-            return 32
-        }
+        let name = (0..<32).map { digits[Int(values[$0 / 16] >> UInt64($0 % 16 * 4) & 15)] }
+        return String(decoding: name, as: UTF8.self)
     }
 }
