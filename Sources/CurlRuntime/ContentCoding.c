@@ -89,34 +89,22 @@ static void *library(const char *symbol, const char *file) {
     return dlsym(RTLD_DEFAULT, symbol) ? RTLD_DEFAULT : dlopen(file, RTLD_NOW | RTLD_LOCAL);
 }
 
-static void load_zlib(void) {
+static void load(void) {
     void *from = library("inflateInit2_", "libz.so.1");
     zlib.is_available = resolve(from, &zlib.inflate_init, "inflateInit2_")
         && resolve(from, &zlib.inflate, "inflate")
         && resolve(from, &zlib.inflate_reset, "inflateReset")
         && resolve(from, &zlib.inflate_end, "inflateEnd");
-}
-
-static void load_brotli(void) {
-    void *from = library("BrotliDecoderCreateInstance", "libbrotlidec.so.1");
+    from = library("BrotliDecoderCreateInstance", "libbrotlidec.so.1");
     brotli.is_available = resolve(from, &brotli.make, "BrotliDecoderCreateInstance")
         && resolve(from, &brotli.decode, "BrotliDecoderDecompressStream")
         && resolve(from, &brotli.free, "BrotliDecoderDestroyInstance");
-}
-
-static void load_zstd(void) {
-    void *from = library("ZSTD_createDStream", "libzstd.so.1");
+    from = library("ZSTD_createDStream", "libzstd.so.1");
     zstd.is_available = resolve(from, &zstd.make, "ZSTD_createDStream")
         && resolve(from, &zstd.decode, "ZSTD_decompressStream")
         && resolve(from, &zstd.set_parameter, "ZSTD_DCtx_setParameter")
         && resolve(from, &zstd.is_error, "ZSTD_isError")
         && resolve(from, &zstd.free, "ZSTD_freeDStream");
-}
-
-static void load(void) {
-    load_zlib();
-    load_brotli();
-    load_zstd();
 }
 
 bool curlrt_coding_available(curlrt_coding coding) {
@@ -157,17 +145,12 @@ void curlrt_decoder_free(curlrt_decoder *decoder) {
     free(decoder);
 }
 
-/// Servers send "deflate" with the two bytes of zlib's header, as RFC 9110 requires, or without them.
-static bool has_zlib_header(uint8_t first) { return (first & 0x0F) == 8 && first >> 4 <= 7; }
-
-static int zlib_bits(curlrt_coding coding, uint8_t first) {
-    if (coding == curlrt_gzip) return gzip_window_bits;
-    return has_zlib_header(first) ? window_bits : -window_bits;
-}
-
 static bool start_zlib(curlrt_decoder *decoder, const uint8_t *input) {
     if (decoder->has_started) return true;
-    int bits = zlib_bits(decoder->coding, *input);
+    // Servers send "deflate" with the two bytes of zlib's header, as RFC 9110 requires, or without them.
+    const bool has_header = (*input & 0x0F) == 8 && *input >> 4 <= 7;
+    const int deflate_bits = has_header ? window_bits : -window_bits;
+    const int bits = decoder->coding == curlrt_gzip ? gzip_window_bits : deflate_bits;
     decoder->has_started = zlib.inflate_init(&decoder->zlib, bits, "1.2.11", (int)sizeof(zlib_stream)) == zlib_ok;
     return decoder->has_started;
 }
