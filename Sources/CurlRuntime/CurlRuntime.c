@@ -11,7 +11,6 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,13 +128,6 @@ static void stop_threads_at_exit(void) {
     const struct timespec millisecond = {.tv_nsec = 1000000};
     atomic_store(&is_exiting, true);
     for (int tries = 0; tries < 300 && atomic_load(&working) > 0; tries++) nanosleep(&millisecond, NULL);
-}
-
-void curlrt_block_sigpipe(void) {
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &signals, NULL);
 }
 
 static void load(void) {
@@ -335,12 +327,13 @@ static void find_inherited_pairs(candidate *found) {
     closedir(directory);
 }
 
-/// Returns whether a local socket has just received `wakeups` bytes, or has sent as many of the size measured before.
+/// Returns whether a local socket has just received `wakeups` bytes, or has sent as many of the size measured before; for no
+/// wakeups, whether it is empty.
 static bool transfers(int descriptor, int wakeups, candidate *candidate) {
     int received = 0, sent = 0;
     ioctl(descriptor, FIONREAD, &received);
     ioctl(descriptor, TIOCOUTQ, &sent);
-    if (received > 0 || sent == 0) return received == wakeups && sent == 0;
+    if (received > 0 || sent == 0 || wakeups == 0) return received == wakeups && sent == 0;
     if (candidate->accounted == 0) candidate->accounted = sent / wakeups;
     return candidate->accounted > 0 && sent == candidate->accounted * wakeups;
 }
@@ -349,16 +342,6 @@ static void keep_transferring(candidate *found, int wakeups) {
     for (int descriptor = 0; descriptor < watched_descriptors; descriptor++) {
         if (!found[descriptor].is_open) continue;
         found[descriptor].is_open = transfers(descriptor, wakeups, &found[descriptor]);
-    }
-}
-
-static void keep_empty(candidate *found) {
-    for (int descriptor = 0; descriptor < watched_descriptors; descriptor++) {
-        int received = 0, sent = 0;
-        if (!found[descriptor].is_open) continue;
-        ioctl(descriptor, FIONREAD, &received);
-        ioctl(descriptor, TIOCOUTQ, &sent);
-        found[descriptor].is_open = received == 0 && sent == 0;
     }
 }
 
@@ -376,7 +359,7 @@ static void close_pair_on_exec(curlrt_multi *multi, const candidate *others) {
         for (int wakeup = 0; wakeup < wakeups_of_rounds[round]; wakeup++) curl.multi_wakeup(multi);
         keep_transferring(pair, wakeups_of_rounds[round]);
         curl.multi_poll(multi, NULL, 0, 0, NULL);
-        keep_empty(pair);
+        keep_transferring(pair, 0);
     }
     for (int descriptor = 0; descriptor < watched_descriptors; descriptor++) {
         if (pair[descriptor].is_open) fcntl(descriptor, F_SETFD, FD_CLOEXEC);

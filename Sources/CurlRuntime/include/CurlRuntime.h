@@ -55,9 +55,6 @@ void curlrt_enter(void);
 /// Ends work with libcurl; the exit of the process waits for this, 300 ms at most.
 void curlrt_leave(void);
 
-/// Blocks SIGPIPE on the calling thread, which would end the process at a write to a closed connection.
-void curlrt_block_sigpipe(void);
-
 curlrt_easy *curlrt_easy_make(void);
 void curlrt_easy_free(curlrt_easy *easy);
 int curlrt_easy_set_number(curlrt_easy *easy, int option, long value);

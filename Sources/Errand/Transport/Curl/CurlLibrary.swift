@@ -1,5 +1,6 @@
 #if os(Linux)
 import CurlRuntime
+import Foundation
 
 /// The libcurl that is already loaded in the process, or else the system's, bound at run time.
 enum CurlLibrary {
@@ -41,7 +42,11 @@ enum CurlLibrary {
         curlrt_leave()
     }
 
-    /// The signal would end the process at a write to a closed connection.
-    static func blockSIGPIPE() { curlrt_block_sigpipe() }
+    /// On the calling thread: the signal would end the process at a write to a closed connection.
+    static func blockSIGPIPE() {
+        var signals = sigset_t()
+        sigaddset(&signals, SIGPIPE)
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+    }
 }
 #endif
