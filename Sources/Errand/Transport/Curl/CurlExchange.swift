@@ -60,8 +60,7 @@ final class CurlExchange: @unchecked Sendable {
     }
 
     var handle: CurlHandle? {
-        guard case .running(let handle) = stage else { return nil }
-        return handle
+        if case .running(let handle) = stage { handle } else { nil }
     }
 
     /// Returns whether that is still to be reported.
@@ -97,22 +96,21 @@ final class CurlExchange: @unchecked Sendable {
         guard !received.block.isComplete else {
             // libcurl sends a request with `Expect: 100-continue` again after a 417. It also does when an HTTP/2 server resets
             // the stream with `HTTP_1_1_REQUIRED`, in the middle of a response.
-            if received.block.status != 417, !received.isFollowed, !received.isWhole { fail(Self.lostResponse) }
+            if received.block.status != 417, !received.isFollowed, !received.isWhole {
+                fail(TransportError(.connectionLost, "the stream was reset before the response was complete"))
+            }
             return false
         }
-        return perform { exchange throws(TransportError) in
+        let isDone: Void? = perform { exchange throws(TransportError) in
             exchange.attempts += 1
             exchange.marks.beginRequest(of: exchange)
             guard exchange.attempts <= exchange.allowedAttempts else { throw Self.lostRequest }
         }
+        return isDone != nil
     }
 
     private static var lostRequest: TransportError {
         TransportError(.connectionLost, "the connection ended before a response began")
-    }
-
-    private static var lostResponse: TransportError {
-        TransportError(.connectionLost, "the stream was reset before the response was complete")
     }
 
     /// How often the request may be sent.
@@ -129,11 +127,13 @@ final class CurlExchange: @unchecked Sendable {
         let isDone = perform { exchange throws(TransportError) in
             exchange.marks.receiveLine()
             try exchange.received.receive(headerLine: line)
-            if exchange.received.isFollowed { exchange.limitRedirect() }
+            if exchange.received.isFollowed {
+                exchange.expectEarlyResponse { $0.limitDeadline(to: ExchangeDeadlines.ofRedirect) }
+            }
             guard exchange.reported.awaitsHead, exchange.received.block.isComplete else { return }
             exchange.reportSent()
             if exchange.reported.addHead() { exchange.request.observer?(exchange.received.head()) }
-        }
+        } != nil
         return isDone && !received.isUnreadable
     }
 
@@ -142,20 +142,18 @@ final class CurlExchange: @unchecked Sendable {
     /// If not, the loop resumes the transfer later, and libcurl passes the same bytes again.
     func receive(body bytes: UnsafeRawBufferPointer) -> Bool? {
         if let turn, turn.number != budget.turn { budget = (DecodingBudget(), turn.number) }
-        var write = CurlBodyWrite.complete
-        let isSuccess = perform { exchange throws(TransportError) in
-            write = try exchange.received.receive(
+        let write = perform { exchange throws(TransportError) in
+            try exchange.received.receive(
                 body: bytes,
                 within: &exchange.budget.decoding,
                 hasRoom: exchange.resumption
             )
         }
-        guard isSuccess else { return nil }
         switch write {
         case .complete: return true
         case .exceedsTurn: turn?.postpone(self)
         case .awaitsRoom: deadlines.pauseTimeout()
-        case .endsExchange: return nil
+        case .endsExchange, nil: return nil
         }
         return false
     }
@@ -170,14 +168,13 @@ final class CurlExchange: @unchecked Sendable {
     }
 
     func readBody(into buffer: UnsafeMutableRawBufferPointer) -> CurlBodyRead {
-        var count: Int?
         let former = deadlines
-        let isDone = perform { exchange throws(TransportError) in
-            count = try exchange.upload.read(into: buffer, ready: exchange.resumption)
+        let read = perform { exchange throws(TransportError) in
+            try exchange.upload.read(into: buffer, ready: exchange.resumption).map(CurlBodyRead.bytes) ?? .pending
         }
         // A stream that has no bytes is no activity.
-        if isDone, count == nil, nextResumption < .max { deadlines = former }
-        return isDone ? count.map(CurlBodyRead.bytes) ?? .pending : .failed
+        if case .pending = read, nextResumption < .max { deadlines = former }
+        return read ?? .failed
     }
 
     private var resumption: @Sendable () -> Void {
@@ -194,39 +191,38 @@ final class CurlExchange: @unchecked Sendable {
         return false
     }
 
-    private func perform(_ step: (CurlExchange) throws(TransportError) -> Void) -> Bool {
+    /// Returns `nil` after a failure.
+    private func perform<Value>(_ step: (CurlExchange) throws(TransportError) -> Value) -> Value? {
         if let turn {
             turn.activity.receiveCall()
             deadlines.restartTimeout(at: turn.start)
         }
         do throws(TransportError) {
-            try step(self)
+            let value = try step(self)
             if upload.isIncomplete {
                 if received.isWholeOverHTTP2 { limitUpload() }
                 if received.refusesUpload { resumeUpload() }
             }
-            return true
+            return value
         } catch {
             fail(error)
-            return false
+            return nil
         }
     }
 
     /// Limits the timeout of an upload whose response is complete: libcurl 7.88 waits forever for an HTTP/2 server that has
     /// responded and does not receive the rest of the body.
     private func limitUpload() {
-        guard !hasEarlyResponse else { return }
-        hasEarlyResponse = true
         // After a success, the server may read on, and the app have more to send.
         let timeout = request.body.isStreamed ? Self.earlySuccessTimeoutOfStream : Self.earlySuccessTimeout
-        deadlines.limitTimeout(to: received.refusesUpload ? Self.earlyResponseTimeout : timeout)
-        turn?.setAlarm(deadlines.next)
+        let limit = received.refusesUpload ? Self.earlyResponseTimeout : timeout
+        expectEarlyResponse { $0.limitTimeout(to: limit) }
     }
 
-    private func limitRedirect() {
+    private func expectEarlyResponse(_ limit: (inout ExchangeDeadlines) -> Void) {
         guard !hasEarlyResponse else { return }
         hasEarlyResponse = true
-        deadlines.limitDeadline(to: ExchangeDeadlines.ofRedirect)
+        limit(&deadlines)
         turn?.setAlarm(deadlines.next)
     }
 
