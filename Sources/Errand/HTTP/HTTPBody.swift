@@ -114,13 +114,11 @@ extension HTTPBody.Stream: RedactedDescription {
 
 extension HTTPBody.Piece {
     var data: Data? {
-        guard case .data(let data) = self else { return nil }
-        return data
+        if case .data(let data) = self { data } else { nil }
     }
 
     var isStream: Bool {
-        guard case .stream = self else { return false }
-        return true
+        if case .stream = self { true } else { false }
     }
 }
 

@@ -114,23 +114,8 @@ public struct HTTPRequest: Sendable {
         contents = Contents(method: method, url: url, headers: headers, body: body)
     }
 
-    /// This request with header lines that it has not already.
-    func with(_ lines: HTTPHeaders) -> HTTPRequest {
-        var request = self
-        for line in lines where headers[line.name] == nil { request.headers.append(line) }
-        return request
-    }
-
-    /// This request with header lines that replace those that it has already.
-    func replacing(_ lines: HTTPHeaders) -> HTTPRequest {
-        var request = self
-        for line in lines { request.headers[line.name] = line.value }
-        return request
-    }
-
     var isResponseStreamed: Bool {
-        guard case .stream = destination else { return false }
-        return true
+        if case .stream = destination { true } else { false }
     }
 
     var isValidated: Bool { contents.isValidated }

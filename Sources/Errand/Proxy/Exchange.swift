@@ -240,7 +240,7 @@ final class Exchange {
         guard let id, proxy.loads.setFile(file, of: id) else {
             throw TransportError(.cancelled, "cancelled before it was sent")
         }
-        current = current.replacing(try await file.open())
+        for line in try await file.open() { current.headers[line.name] = line.value }
         current.destination = .stream(HTTPBodySink(file))
         let response: APIResponse
         do throws(TransportError) {

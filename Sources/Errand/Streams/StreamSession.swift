@@ -41,7 +41,9 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
 
     func prepare(_ request: HTTPRequest) -> HTTPRequest {
         guard strategy.kind == .events else { return request }
-        var request = request.with(["Accept": "text/event-stream", "Cache-Control": "no-cache"])
+        var request = request
+        for line in ["Accept": "text/event-stream", "Cache-Control": "no-cache"] as HTTPHeaders
+        where request.headers[line.name] == nil { request.headers.append(line) }
         if let id = reader.lastEventID {
             // One with a control character is no value of a header line.
             let isValue = !id.isEmpty && !id.utf8.contains(where: \.isControlExceptTab)

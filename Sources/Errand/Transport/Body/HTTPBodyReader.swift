@@ -30,12 +30,6 @@ package struct HTTPBodyReader: ~Copyable {
 
     deinit { feed?.cancel() }
 
-    /// Small bodies can be read at once.
-    func isSmall(_ limit: Int64) -> Bool {
-        guard let totalBytes, totalBytes <= limit else { return false }
-        return !pieces.contains { $0.piece.isStream }
-    }
-
     /// A stream is read from a new sequence.
     mutating func rewind() { move(to: 0) }
 

@@ -36,10 +36,10 @@ struct CurlUpload: ~Copyable {
     /// Reads the body when it is small.
     init(_ request: HTTPRequest, progress: TransferProgress.Handler?) throws(TransportError) {
         var reader = try HTTPBodyReader(request.body)
-        let isSmall = reader.isSmall(Self.memoryLimit) && (progress == nil || reader.totalBytes == 0)
+        let isSmall = (reader.totalBytes ?? .max) <= Self.memoryLimit && !request.body.isStreamed
+        let isObserved = progress != nil && reader.totalBytes != 0
         let isBody = !request.body.isEmpty || request.method.requiresContentLength
-        let memory = isSmall && isBody ? try Self.wholeBody(&reader) : nil
-        self.memory = memory
+        memory = isSmall && !isObserved && isBody ? try Self.wholeBody(&reader) : nil
         // libcurl does not read a body of 0 bytes, but the sequence of a stream is read to check its length.
         let isUnread = reader.totalBytes == 0 && request.body.isStreamed
         totalBytes = isUnread ? nil : reader.totalBytes
