@@ -34,12 +34,10 @@ final class BodyDecoder {
     ///
     /// The result of the outer codings may be larger than `limit`, by as much as a coding adds to a body that it cannot compress.
     init(_ codings: [ContentCoding], limit: Int?) throws(TransportError) {
-        var layers: [CodingLayer] = []
-        for (index, coding) in codings.enumerated() {
+        layers = try codings.enumerated().map { index, coding throws(TransportError) in
             let isInnermost = index == codings.count - 1
-            layers.append(try CodingLayer(coding, limit: isInnermost ? limit : limit.flatMap(Self.codedLimit)))
+            return try CodingLayer(coding, limit: isInnermost ? limit : limit.flatMap(Self.codedLimit))
         }
-        self.layers = layers
     }
 
     private static func codedLimit(_ limit: Int) -> Int? {

@@ -26,7 +26,7 @@ struct StoredBody: ~Copyable {
         // Reports what cannot be sent, before a stream is read.
         _ = try HTTPBodyReader(request.body)
         let progress = StoringProgress(ExchangeDeadlines(request))
-        defer { progress.stop() }
+        defer { progress.timer.stop() }
         var stored = StoredBody()
         try await stored.storeParts(of: request.body, progress)
         return stored
@@ -89,7 +89,7 @@ struct StoredBody: ~Copyable {
                     continue
                 }
                 guard count > 0 else { return }
-                progress.restartTimeout()
+                progress.timer.restartTimeout()
                 try file.writeAll(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             }
         } catch let error as SystemError {
@@ -103,7 +103,7 @@ struct StoredBody: ~Copyable {
 /// Whether there are bytes to store, and whether the deadlines allow to wait for them.
 final class StoringProgress: Sendable {
     private let failure = Lock<TransportError?>(nil)
-    private let timer: ExchangeTimer
+    let timer: ExchangeTimer
     private let signals: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
 
@@ -112,10 +112,6 @@ final class StoringProgress: Sendable {
         (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         timer.start { [weak self] in self?.fail($0) }
     }
-
-    func stop() { timer.stop() }
-
-    func restartTimeout() { timer.restartTimeout() }
 
     func check() throws(TransportError) {
         if Task.isCancelled { throw TransportError(.cancelled, "the task was cancelled") }

@@ -188,7 +188,7 @@ struct BodyStreamTests {
         let stream = HTTPBody.stream { sequence([Data("str".utf8), Data("eam".utf8)]) }
         let body = HTTPBody([.data(Data("data".utf8)), .file(file.url)] + stream.pieces)
         let progress = StoringProgress(ExchangeDeadlines(deadline: .seconds(60), timeout: .seconds(60)))
-        defer { progress.stop() }
+        defer { progress.timer.stop() }
         var stored = StoredBody()
         try await stored.store(body, progress)
         guard case .file(let url) = stored.pieces.first else {
