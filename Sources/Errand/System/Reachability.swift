@@ -92,7 +92,9 @@ public final class Reachability: Sendable {
             state.observers[state.lastObserver] = observer
             return state.lastObserver
         }
-        observer.onTermination = { [weak self] _ in self?.removeObserver(number) }
+        observer.onTermination = { [weak self] _ in
+            self?.state.withLock { $0.observers.removeValue(forKey: number) }
+        }
         return stream
     }
 
@@ -120,10 +122,6 @@ public final class Reachability: Sendable {
             state.stop = stop
             if stop == nil { state.watch = watch }
         }
-    }
-
-    private func removeObserver(_ observer: Int) {
-        state.withLock { $0.observers.removeValue(forKey: observer) }
     }
 }
 

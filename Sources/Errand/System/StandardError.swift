@@ -9,11 +9,8 @@ enum StandardError {
 
     /// Adds a line feed; `descriptor` is another one in tests.
     static func write(line: String, to descriptor: Int32 = STDERR_FILENO) {
-        var text = line
-        text.append("\n")
-        text.withUTF8 { bytes in
+        Array("\(line)\n".utf8).withUnsafeBytes { bytes in
             writeLock.withLock { _ in
-                let bytes = UnsafeRawBufferPointer(bytes)
                 withoutSIGPIPE(on: descriptor) { (try? FileDescriptor.write(bytes, to: descriptor)) != nil }
             }
         }
