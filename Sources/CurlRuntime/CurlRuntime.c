@@ -162,29 +162,15 @@ curlrt_easy *curlrt_easy_make(void) { return curl.easy_init(); }
 
 void curlrt_easy_free(curlrt_easy *easy) { curl.easy_cleanup(easy); }
 
-int curlrt_easy_set_number(curlrt_easy *easy, int option, long value) {
-    return curl.easy_setopt(easy, option, value);
-}
-
-int curlrt_easy_set_size(curlrt_easy *easy, int option, int64_t value) {
-    return curl.easy_setopt(easy, option, value);
-}
-
-int curlrt_easy_set_pointer(curlrt_easy *easy, int option, const void *value) {
-    return curl.easy_setopt(easy, option, value);
-}
-
-int curlrt_easy_set_transfer(curlrt_easy *easy, int option, curlrt_transfer_function function) {
-    return curl.easy_setopt(easy, option, function);
-}
-
-int curlrt_easy_set_seek(curlrt_easy *easy, int option, curlrt_seek_function function) {
-    return curl.easy_setopt(easy, option, function);
-}
-
-int curlrt_easy_set_prereq(curlrt_easy *easy, int option, curlrt_prereq_function function) {
-    return curl.easy_setopt(easy, option, function);
-}
+/// One function for each type of value: Swift cannot call a function with `...`.
+#define SET(kind, type) \
+    int curlrt_easy_set_##kind(curlrt_easy *easy, int option, type value) { return curl.easy_setopt(easy, option, value); }
+SET(number, long)
+SET(size, int64_t)
+SET(pointer, const void *)
+SET(transfer, curlrt_transfer_function)
+SET(seek, curlrt_seek_function)
+SET(prereq, curlrt_prereq_function)
 
 int curlrt_easy_resume(curlrt_easy *easy) { return curl.easy_pause(easy, pause_cont); }
 
