@@ -58,7 +58,10 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         let ended = exchanges.withLock { $0.removeValue(forKey: ObjectIdentifier(task)) }
         guard let exchange = ended else { return }
-        if error == nil { exchange.receiveIfMissing(task.response, checkedBy: challenges.record) }
+        // There is no callback for the head of a redirect without a `Location`.
+        if error == nil, exchange.isWaitingForHead, let response = task.response {
+            exchange.receive(response, checkedBy: challenges.record)
+        }
         exchange.complete(error.map { self.error($0 as NSError, of: exchange.request) })
     }
 
@@ -77,10 +80,5 @@ extension URLSessionExchange {
             return fail(error)
         }
         receive(status: response.statusCode, headers: HTTPHeaders(urlSessionFields: response.allHeaderFields))
-    }
-
-    /// Receives the head of a redirect without a `Location`, for which there is no callback.
-    fileprivate func receiveIfMissing(_ response: URLResponse?, checkedBy record: TrustRecord) {
-        if isWaitingForHead, let response { receive(response, checkedBy: record) }
     }
 }
