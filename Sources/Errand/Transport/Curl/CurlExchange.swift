@@ -124,7 +124,7 @@ final class CurlExchange: @unchecked Sendable {
     }
 
     func receive(headerLine line: UnsafeRawBufferPointer) -> Bool {
-        let isDone = perform { exchange throws(TransportError) in
+        let isDone: Void? = perform { exchange throws(TransportError) in
             exchange.marks.receiveLine()
             try exchange.received.receive(headerLine: line)
             if exchange.received.isFollowed {
@@ -133,14 +133,14 @@ final class CurlExchange: @unchecked Sendable {
             guard exchange.reported.awaitsHead, exchange.received.block.isComplete else { return }
             exchange.reportSent()
             if exchange.reported.addHead() { exchange.request.observer?(exchange.received.head()) }
-        } != nil
-        return isDone && !received.isUnreadable
+        }
+        return isDone != nil && !received.isUnreadable
     }
 
-    /// Returns whether all bytes are taken; `nil` ends the exchange.
+    /// Returns the number of bytes when all are taken, or else what pauses the transfer or ends the exchange.
     ///
-    /// If not, the loop resumes the transfer later, and libcurl passes the same bytes again.
-    func receive(body bytes: UnsafeRawBufferPointer) -> Bool? {
+    /// After a pause, the loop resumes the transfer later, and libcurl passes the same bytes again.
+    func receive(body bytes: UnsafeRawBufferPointer) -> Int {
         if let turn, turn.number != budget.turn { budget = (DecodingBudget(), turn.number) }
         let write = perform { exchange throws(TransportError) in
             try exchange.received.receive(
@@ -150,12 +150,12 @@ final class CurlExchange: @unchecked Sendable {
             )
         }
         switch write {
-        case .complete: return true
+        case .complete: return bytes.count
         case .exceedsTurn: turn?.postpone(self)
         case .awaitsRoom: deadlines.pauseTimeout()
-        case .endsExchange, nil: return nil
+        case .endsExchange, nil: return CurlValue.writeError
         }
-        return false
+        return CurlValue.pause
     }
 
     /// Called when the loop resumes the transfer.
@@ -167,14 +167,15 @@ final class CurlExchange: @unchecked Sendable {
         turn.setAlarm(min(deadlines.next, nextResumption))
     }
 
-    func readBody(into buffer: UnsafeMutableRawBufferPointer) -> CurlBodyRead {
+    /// Returns the number of bytes, 0 at the end, or else what pauses the transfer until there are bytes, or ends the exchange.
+    func readBody(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         let former = deadlines
         let read = perform { exchange throws(TransportError) in
-            try exchange.upload.read(into: buffer, ready: exchange.resumption).map(CurlBodyRead.bytes) ?? .pending
+            try exchange.upload.read(into: buffer, ready: exchange.resumption) ?? CurlValue.pause
         }
         // A stream that has no bytes is no activity.
-        if case .pending = read, nextResumption < .max { deadlines = former }
-        return read ?? .failed
+        if read == CurlValue.pause, nextResumption < .max { deadlines = former }
+        return read ?? CurlValue.readAbort
     }
 
     private var resumption: @Sendable () -> Void {

@@ -263,7 +263,7 @@ final class CurlLoop: @unchecked Sendable {
         }
         for exchange in running { endConnectionWait(of: exchange, at: now) }
         for exchange in running where now >= exchange.nextResumption { continueTransfer(of: exchange) }
-        turn.clearAlarm()
+        turn.alarm = .max
         for exchange in running {
             let next = min(exchange.deadlines.next, exchange.nextResumption)
             turn.setAlarm(min(next, exchange.handle?.nextCheck ?? .max))

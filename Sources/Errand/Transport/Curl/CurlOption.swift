@@ -91,6 +91,12 @@ extension CurlOption where Value == CurlPrereqFunction {
 }
 
 enum CurlValue {
+    /// Never the number of bytes given to a write callback.
+    static let writeError = -1
+    /// `CURL_WRITEFUNC_PAUSE`: the callback gets the bytes again; and `CURL_READFUNC_PAUSE`.
+    static let pause = 0x1000_0001
+    /// `CURL_READFUNC_ABORT`.
+    static let readAbort = 0x1000_0000
     static let protocolsHTTPAndHTTPS = 1 | 2
     static let httpVersion1_0 = 1
     static let httpVersion1_1 = 2

@@ -145,33 +145,19 @@ extension TransportConfiguration.Proxy {
 
 // MARK: Callbacks
 
-/// Never the number of bytes given to a write callback.
-private let writeError = -1
-/// `CURL_WRITEFUNC_PAUSE`: the callback gets the bytes again.
-private let writePause = 0x1000_0001
-/// `CURL_READFUNC_ABORT`.
-private let readAbort = 0x1000_0000
-/// `CURL_READFUNC_PAUSE`.
-private let readPause = 0x1000_0001
-
 private let headerFunction: CurlTransferFunction = { bytes, size, count, context in
     let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
-    return exchange(context)?.receive(headerLine: line) == true ? line.count : writeError
+    return exchange(context)?.receive(headerLine: line) == true ? line.count : CurlValue.writeError
 }
 
 private let writeFunction: CurlTransferFunction = { bytes, size, count, context in
     let part = UnsafeRawBufferPointer(start: bytes, count: size * count)
-    guard let isDecoded = exchange(context)?.receive(body: part) else { return writeError }
-    return isDecoded ? part.count : writePause
+    return exchange(context)?.receive(body: part) ?? CurlValue.writeError
 }
 
 private let readFunction: CurlTransferFunction = { bytes, size, count, context in
     let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
-    return switch exchange(context)?.readBody(into: buffer) {
-    case .bytes(let count): count
-    case .pending: readPause
-    case .failed, nil: readAbort
-    }
+    return exchange(context)?.readBody(into: buffer) ?? CurlValue.readAbort
 }
 
 /// Only the start of the body is supported.
@@ -190,8 +176,7 @@ private func exchange(_ context: UnsafeMutableRawPointer?) -> CurlExchange? {
 
 extension CurlHandle {
     static func at(_ context: UnsafeMutableRawPointer?) -> CurlHandle? {
-        guard let context else { return nil }
-        return Unmanaged<CurlHandle>.fromOpaque(context).takeUnretainedValue()
+        context.map { Unmanaged<CurlHandle>.fromOpaque($0).takeUnretainedValue() }
     }
 }
 #endif

@@ -11,7 +11,7 @@ final class CurlTurn {
     private(set) var number = 0
     private(set) var start = MonotonicClock.now
     /// `.max` for never.
-    private(set) var alarm = MonotonicClock.Instant.max
+    var alarm = MonotonicClock.Instant.max
     private var end: MonotonicClock.Instant = 0
     private var postponed: [CurlExchange] = []
 
@@ -35,10 +35,6 @@ final class CurlTurn {
     /// Does nothing if the alarm is earlier.
     func setAlarm(_ instant: MonotonicClock.Instant) {
         alarm = min(alarm, instant)
-    }
-
-    func clearAlarm() {
-        alarm = .max
     }
 
     /// In milliseconds, until the alarm, rounded up, but at most a minute; `nil` when there is postponed work.

@@ -1,14 +1,6 @@
 #if os(Linux)
 import Foundation
 
-enum CurlBodyRead {
-    /// 0 at the end.
-    case bytes(Int)
-    /// The loop resumes the transfer when there are bytes.
-    case pending
-    case failed
-}
-
 /// The body of one request while it is sent.
 struct CurlUpload: ~Copyable {
     /// libcurl sends such a body together with the header lines, in one system call.
