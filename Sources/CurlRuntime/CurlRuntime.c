@@ -265,20 +265,14 @@ void curlrt_easy_limit_tunnel(curlrt_easy *easy, curlrt_connecting *connecting) 
     curl.easy_setopt(easy, option_noprogress, 0L);
 }
 
-long curlrt_easy_number(curlrt_easy *easy, int info) {
-    long value = 0;
-    return curl.easy_getinfo(easy, info, &value) == 0 ? value : 0;
-}
-
-int64_t curlrt_easy_size(curlrt_easy *easy, int info) {
-    int64_t value = -1;
-    return curl.easy_getinfo(easy, info, &value) == 0 ? value : -1;
-}
-
-const char *curlrt_easy_text(curlrt_easy *easy, int info) {
-    const char *text = NULL;
-    return curl.easy_getinfo(easy, info, &text) == 0 ? text : NULL;
-}
+#define GET(kind, type, unknown) \
+    type curlrt_easy_##kind(curlrt_easy *easy, int info) { \
+        type value = unknown; \
+        return curl.easy_getinfo(easy, info, &value) == 0 ? value : unknown; \
+    }
+GET(number, long, 0)
+GET(size, int64_t, -1)
+GET(text, const char *, NULL)
 
 void *curlrt_easy_private(curlrt_easy *easy) {
     void *context = NULL;
