@@ -72,8 +72,9 @@ struct PinnedKeys: Sendable {
         guard !text.contains(where: { "/?#@%\\".contains($0) }), !text.contains(":") || text.hasSuffix("]"),
             let host = URL(string: "https://\(text)").flatMap(HostName.init)
         else { return nil }
-        let labels = host.text.split(separator: ".", omittingEmptySubsequences: false)
-        return host.isAddress || labels.allSatisfy(\.isLabel) ? host : nil
+        // RFC 1123 section 2.1, or with an underscore, which servers have as well.
+        let isName = host.text.utf8.allSatisfy { $0.isASCIIAlphanumeric || "-_.".utf8.contains($0) }
+        return host.isAddress || isName ? host : nil
     }
 
     /// Only one form of Base64 equals the server's.
@@ -87,13 +88,6 @@ struct PinnedKeys: Sendable {
     private static func refusal(of name: String, _ reason: String) -> TransportError {
         // A URL by mistake may have a password.
         .refusal(of: "\(setting)[\"\(name.contains("@") ? Redactor.hidden(name.utf8) : name)\"]", reason)
-    }
-}
-
-extension Substring {
-    /// RFC 1123 section 2.1, or with an underscore, which servers have as well.
-    fileprivate var isLabel: Bool {
-        !isEmpty && utf8.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
     }
 }
 
