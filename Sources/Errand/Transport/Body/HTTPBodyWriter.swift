@@ -45,10 +45,6 @@ struct HTTPBodyWriter: ~Copyable {
         body.reserveCapacity(Int(min(expected, Self.reserveLimit)))
     }
 
-    mutating func append(_ data: Data) throws(TransportError) {
-        try data.withBytes { bytes throws(TransportError) in try append(bytes) }
-    }
-
     mutating func append(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
         if let receiver { return try receiver.receive(bytes) }
         if let file {

@@ -110,10 +110,9 @@ final class URLSessionExchange: Sendable {
         guard !state.withLock({ $0.isFollowed }) else { return }
         timer.restartTimeout()
         do throws(TransportError) {
-            if let receiver {
-                try data.withBytes { bytes throws(TransportError) in try receiver.receive(bytes) }
-            } else {
-                try writer.withLock { writer throws(TransportError) in try writer?.append(data) }
+            try data.withBytes { bytes throws(TransportError) in
+                if let receiver { return try receiver.receive(bytes) }
+                try writer.withLock { writer throws(TransportError) in try writer?.append(bytes) }
             }
             // A slow disk is no silence, unless one write takes longer than the timeout.
             timer.restartTimeout()

@@ -19,9 +19,11 @@ struct URLSessionPool: Sendable {
     func withTask(_ request: URLRequest, for exchange: URLSessionExchange, _ start: (URLSessionTask) -> Void) {
         // libcurl repeats a request without a body when a connection that was used before is lost.
         let needsFreshConnection = exchange.bodyBytes == 0 && !exchange.request.method.isIdempotent
-        guard needsFreshConnection else { return start(session.task(with: request, for: exchange)) }
+        var request = request
+        if exchange.bodyBytes > 0 { request.httpBodyStream = URLSessionBodyStream(exchange) }
+        guard needsFreshConnection else { return start(session.dataTask(with: request)) }
         let fresh = delegate.makeSession(session.configuration)
-        start(fresh.task(with: request, for: exchange))
+        start(fresh.dataTask(with: request))
         fresh.finishTasksAndInvalidate()
     }
 
@@ -82,14 +84,6 @@ struct URLSessionChallenges: Sendable {
 extension HTTPBody {
     /// Whether a part is stored in a temporary file before it is sent: the bytes of a body are read at once.
     var isStoredForURLSession: Bool { isStreamed }
-}
-
-extension URLSession {
-    fileprivate func task(with request: URLRequest, for exchange: URLSessionExchange) -> URLSessionTask {
-        var request = request
-        if exchange.bodyBytes > 0 { request.httpBodyStream = URLSessionBodyStream(exchange) }
-        return dataTask(with: request)
-    }
 }
 
 extension URLSessionExchange {
