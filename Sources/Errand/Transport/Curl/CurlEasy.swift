@@ -32,8 +32,7 @@ struct CurlEasy {
     /// Returns whether this libcurl has the option and accepts the text, which it copies.
     @discardableResult
     func set(_ option: CurlOption<String>, to value: String?) -> Bool {
-        guard let value else { return curlrt_easy_set_pointer(pointer, option.number, nil) == 0 }
-        return value.withCString { curlrt_easy_set_pointer(pointer, option.number, $0) == 0 }
+        curlrt_easy_set_pointer(pointer, option.number, value) == 0
     }
 
     /// The pointer must stay valid while it is set.

@@ -27,9 +27,6 @@ struct CurlHeaderBlock {
     /// Whether the last complete block is that of a 1xx response.
     var isInterim: Bool { part == .statusLine && (100..<200).contains(status) }
 
-    /// Whether the last complete block has the status 101, after which another protocol follows.
-    var isSwitchingProtocols: Bool { isInterim && status == 101 }
-
     var isHTTP2: Bool { bytes.starts(with: "HTTP/2".utf8) }
 
     /// Throws for a line that recipients interpret differently.

@@ -62,7 +62,7 @@ struct CurlResponse: ~Copyable {
         try block.append(line)
         guard block.receivedBytes <= request.limits.headerBytes else { throw request.limits.tooLargeHeaders }
         guard block.status >= 100 else { throw TransportError(.badResponse, "the status line has no status code") }
-        guard !block.isSwitchingProtocols else {
+        guard !block.isInterim || block.status != 101 else {
             throw TransportError(.badResponse, "the server switched to another protocol without a request")
         }
         if block.isInterim, let observer = request.observer {

@@ -30,7 +30,8 @@ struct CurlUpload: ~Copyable {
         var reader = try HTTPBodyReader(request.body)
         let isSmall = (reader.totalBytes ?? .max) <= Self.memoryLimit && !request.body.isStreamed
         let isObserved = progress != nil && reader.totalBytes != 0
-        let isBody = !request.body.isEmpty || request.method.requiresContentLength
+        // RFC 9110 section 8.6.
+        let isBody = !request.body.isEmpty || [.post, .put, .patch].contains(request.method)
         memory = isSmall && !isObserved && isBody ? try Self.wholeBody(&reader) : nil
         // libcurl does not read a body of 0 bytes, but the sequence of a stream is read to check its length.
         let isUnread = reader.totalBytes == 0 && request.body.isStreamed
@@ -81,13 +82,6 @@ struct CurlUpload: ~Copyable {
             buffer.deallocate()
             throw error
         }
-    }
-}
-
-extension HTTPMethod {
-    /// RFC 9110 section 8.6.
-    fileprivate var requiresContentLength: Bool {
-        [.post, .put, .patch].contains(self)
     }
 }
 #endif

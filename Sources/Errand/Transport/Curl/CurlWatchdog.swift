@@ -69,14 +69,13 @@ final class CurlWatch: @unchecked Sendable {
     private static let measurementInterval: UInt32 = 2_000
 
     private let activity: CurlActivity
-    private var step: Int
+    /// At first that of no loop, because it has just had a step.
+    private var step = -1
     private var unchangedChecks = 0
     private var processorTime: Int64 = 0
 
     init(_ activity: CurlActivity) {
         self.activity = activity
-        // That of no loop, because it has just had a step.
-        step = -1
     }
 
     /// `false` when the loop needs not be watched until its next turn.
