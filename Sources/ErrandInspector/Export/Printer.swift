@@ -36,15 +36,8 @@ struct Printer {
     func body(_ body: RecordedBody, contentType: String?) -> PrintedBody {
         let notes = notes(on: body)
         guard !body.kept.isEmpty else { return PrintedBody(text: nil, isBase64: false, notes: notes) }
-        if let redactor {
-            return PrintedBody(text: redactor.body(body.kept, contentType: contentType), isBase64: false, notes: notes)
-        }
-        let text = BodyText(body.kept, contentType: contentType, isCut: body.isCut).text
-        return PrintedBody(
-            text: text ?? body.kept.base64EncodedString(),
-            isBase64: text == nil,
-            notes: notes
-        )
+        let text = redactor?.body(body.kept, contentType: contentType) ?? body.text(contentType: contentType)
+        return PrintedBody(text: text ?? body.kept.base64EncodedString(), isBase64: text == nil, notes: notes)
     }
 
     private func notes(on body: RecordedBody) -> [String] {
@@ -85,20 +78,15 @@ struct PrintedBody {
     var comment: String? { notes.isEmpty ? nil : notes.joined(separator: " ") }
 }
 
-/// The text of a body; `nil` for a binary one.
-struct BodyText {
-    let text: String?
-
-    init(_ body: Data, contentType: String?, isCut: Bool) {
+extension RecordedBody {
+    /// `nil` for a binary one.
+    fileprivate func text(contentType: String?) -> String? {
         let type = contentType?.lowercased() ?? ""
         let isLatin1 = ["iso-8859-1", "latin1", "windows-1252"].contains { type.contains("charset=\($0)") }
-        guard !isLatin1 else {
-            text = String(String.UnicodeScalarView(body.map { Unicode.Scalar($0) }))
-            return
-        }
+        guard !isLatin1 else { return String(String.UnicodeScalarView(kept.map { Unicode.Scalar($0) })) }
         let isTextType = ["text/", "json", "xml", "urlencoded", "javascript"].contains { type.contains($0) }
-        let valid = String(validating: isCut ? Self.complete(body) : body, as: UTF8.self)
-        text = valid.flatMap { isTextType || Self.isPlain($0) ? $0 : nil }
+        let valid = String(validating: isCut ? Self.complete(kept) : kept, as: UTF8.self)
+        return valid.flatMap { isTextType || Self.isPlain($0) ? $0 : nil }
     }
 
     /// The bytes without the beginning of a character at their end.

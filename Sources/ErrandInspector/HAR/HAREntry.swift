@@ -51,7 +51,7 @@ extension HARValue {
             ("httpVersion", .string(exchange.httpVersion ?? "unknown")),
             ("cookies", .array(Self.sentCookies(request?.headers ?? [:], printer))),
             ("headers", .array(exchange.requestHeaders.map(Self.field))),
-            ("queryString", .array(QueryItems(ofURL: exchange.url).items.map(Self.field))),
+            ("queryString", .array(queryItems(of: exchange.url).map(Self.field))),
             ("postData", exchange.requestBody.map { postData($0, request?.headers["Content-Type"], printer) }),
             ("headersSize", .int(timings?.sentHeaderBytes ?? -1)),
             ("bodySize", .int(timings?.sentBodyBytes ?? length ?? -1)),
@@ -88,7 +88,7 @@ extension HARValue {
         let bodySize = recorded.state == .cached ? 0 : recorded.timings?.receivedBodyBytes ?? -1
         return .object([
             ("status", .int(Int64(exchange.status))),
-            ("statusText", .string(ReasonPhrase.phrase(for: exchange.status))),
+            ("statusText", .string(reasonPhrases[exchange.status] ?? "")),
             ("httpVersion", .string(exchange.httpVersion ?? "unknown")),
             ("cookies", .array(Self.receivedCookies(headers, printer, at: exchange.start))),
             ("headers", .array(exchange.responseHeaders.map(Self.field))),
@@ -130,15 +130,12 @@ extension HARValue {
     }
 }
 
-/// The names and values of the query in a printed URL, percent-decoded.
-struct QueryItems {
-    let items: [PrintedField]
-
-    init(ofURL url: String) {
-        let query = url.drop { $0 != "?" }.dropFirst()
-        items = query.split(separator: "&").map { item in
+extension HARValue {
+    /// The names and values of the query in a printed URL, percent-decoded.
+    private static func queryItems(of url: String) -> [PrintedField] {
+        url.drop { $0 != "?" }.dropFirst().split(separator: "&").map { item in
             let name = item.prefix { $0 != "=" }
-            return PrintedField(name: Self.decode(name), value: Self.decode(item.dropFirst(name.count + 1)))
+            return PrintedField(name: decode(name), value: decode(item.dropFirst(name.count + 1)))
         }
     }
 
@@ -179,13 +176,11 @@ extension UInt8 {
     }
 }
 
-/// The reason phrases of the registered status codes (RFC 9110 section 15 and the IANA registry).
-///
-/// The one that was received is not kept; HTTP/2 has none.
-enum ReasonPhrase {
-    static func phrase(for status: Int) -> String { phrases[status] ?? "" }
-
-    private static let phrases = [
+extension HARValue {
+    /// Those of the registered status codes (RFC 9110 section 15 and the IANA registry).
+    ///
+    /// The one that was received is not kept; HTTP/2 has none.
+    private static let reasonPhrases = [
         200: "OK", 201: "Created", 202: "Accepted", 203: "Non-Authoritative Information", 204: "No Content",
         205: "Reset Content", 206: "Partial Content", 207: "Multi-Status", 208: "Already Reported", 226: "IM Used",
         300: "Multiple Choices", 301: "Moved Permanently", 302: "Found", 303: "See Other", 304: "Not Modified",

@@ -25,10 +25,6 @@ enum ReportFormat {
         }
     }
 
-    static func count(_ number: Int, _ one: String, _ many: String) -> String {
-        "\(number) \(number == 1 ? one : many)"
-    }
-
     static func fixed(_ number: Double, digits: Int) -> String {
         String(format: "%.\(digits)f", number)
     }

@@ -108,7 +108,7 @@ struct ReportPage {
         let received = rows.reduce(Int64(0)) { $0 + ($1.exchange.transferredBytes ?? 0) }
         let failed = rows.count { $0.kinds.contains("failed") }
         let parts = [
-            ReportFormat.count(rows.count, "exchange", "exchanges"), failed > 0 ? "\(failed) failed" : nil,
+            "\(rows.count) exchange\(rows.count == 1 ? "" : "s")", failed > 0 ? "\(failed) failed" : nil,
             ReportFormat.bytes(received) + " received",
             ReportFormat.time(Int64((end.timeIntervalSince(first) * 1_000_000).rounded())),
             "from " + first.formatted(Date.ISO8601FormatStyle()),
