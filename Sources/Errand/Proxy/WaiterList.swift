@@ -47,11 +47,6 @@ struct WaiterList<Waiter: Sendable>: Sendable {
     private func position(of sequence: UInt64) -> Int {
         // Most come last.
         guard let last = entries.last, head < entries.count, last.sequence >= sequence else { return entries.count }
-        var (low, high) = (head, entries.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if entries[middle].sequence < sequence { low = middle + 1 } else { high = middle }
-        }
-        return low
+        return entries[head...].index(behindAll: { $0.sequence < sequence })
     }
 }

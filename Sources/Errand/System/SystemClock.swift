@@ -62,11 +62,7 @@ final class SleepQueue: Sendable {
         /// Returns when a new timer must end.
         mutating func add(_ sleep: Sleep, _ task: CheckedContinuation<Bool, Never>) -> ContinuousClock.Instant? {
             tasks[sleep.number] = task
-            var range = sleeps.indices
-            while let middle = range.isEmpty ? nil : (range.lowerBound + range.upperBound) / 2 {
-                range = sleeps[middle].end <= sleep.end ? (middle + 1)..<range.upperBound : range.lowerBound..<middle
-            }
-            sleeps.insert(sleep, at: range.lowerBound)
+            sleeps.insert(sleep, at: sleeps.index(behindAll: { $0.end <= sleep.end }))
             return timerToStart()
         }
 

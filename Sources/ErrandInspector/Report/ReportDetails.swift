@@ -85,8 +85,10 @@ struct ReportDetails {
         page.markup("<section class=\"loads\"><h2>Loads</h2><ul>\n")
         for load in loads.prefix(Self.longestList) {
             page.element("<li>load ", "\(load)", "")
+            // In the order of their indexes.
             let references = row.exchangesOfLoad[load] ?? []
-            let start = max(0, position(in: references) - Self.longestList / 2)
+            let position = references.index(behindAll: { $0.index < row.index })
+            let start = max(0, position - Self.longestList / 2)
             let nearest = references[start...].prefix(Self.longestList)
             for reference in nearest { write(reference, to: &page) }
             writeOthers(references.count - nearest.count, to: &page)
@@ -98,16 +100,6 @@ struct ReportDetails {
             page.markup("</li>\n")
         }
         page.markup("</ul></section>\n")
-    }
-
-    /// Returns the position of this exchange in references, which are in the order of their indexes.
-    private func position(in references: [ReportRow.Reference]) -> Int {
-        var (start, end) = (0, references.count)
-        while start < end {
-            let middle = (start + end) / 2
-            (start, end) = references[middle].index < row.index ? (middle + 1, end) : (start, middle)
-        }
-        return start
     }
 
     private func write(_ reference: ReportRow.Reference, to page: inout HTMLText) {
@@ -131,22 +123,14 @@ struct ReportDetails {
         to page: inout HTMLText
     ) {
         page.element("<section><h2>", title, "</h2>\n")
-        if headers.isEmpty {
-            page.markup("<p class=\"quiet\">No headers</p>\n")
-        } else {
-            writeHeaders(headers, to: &page)
-        }
-        if let body { write(body, to: &page) }
-        page.markup("</section>\n")
-    }
-
-    private func writeHeaders(_ headers: [PrintedField], to page: inout HTMLText) {
-        page.markup("<table><tbody>\n")
+        page.markup(headers.isEmpty ? "<p class=\"quiet\">No headers</p>\n" : "<table><tbody>\n")
         for field in headers {
             page.element("<tr><th scope=\"row\">", field.name, "</th>")
             page.element("<td><bdi>", field.value, "</bdi></td></tr>\n")
         }
-        page.markup("</tbody></table>\n")
+        if !headers.isEmpty { page.markup("</tbody></table>\n") }
+        if let body { write(body, to: &page) }
+        page.markup("</section>\n")
     }
 
     private func write(_ body: PrintedBody, to page: inout HTMLText) {

@@ -1,3 +1,4 @@
+import Errand
 import Foundation
 
 /// Maps times to positions from 0 to 1000; long times without any exchange are shortened.
@@ -36,21 +37,12 @@ struct TimeAxis {
     /// The position of a time at which there is an exchange.
     func position(of date: Date) -> Double {
         let time = date.timeIntervalSinceReferenceDate
-        guard length > 0, let span = spans[..<upperIndex(of: time)].last else { return 0 }
+        guard length > 0, let span = spans[..<spans.index(behindAll: { $0.start <= time })].last else { return 0 }
         return (span.position + min(max(time - span.start, 0), span.end - span.start)) / length * 1_000
     }
 
     func width(of microseconds: Int64) -> Double {
         length > 0 ? Double(microseconds) / 1_000_000 / length * 1_000 : 0
-    }
-
-    /// The index of the first span that begins after `time`.
-    private func upperIndex(of time: Double) -> Int {
-        var range = spans.indices
-        while let middle = range.isEmpty ? nil : (range.lowerBound + range.upperBound) / 2 {
-            range = spans[middle].start <= time ? (middle + 1)..<range.upperBound : range.lowerBound..<middle
-        }
-        return range.lowerBound
     }
 
     private static func merge(_ intervals: [(start: Double, end: Double)]) -> [(start: Double, end: Double)] {
