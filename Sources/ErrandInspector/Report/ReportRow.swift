@@ -42,7 +42,8 @@ struct ReportRow {
         page.element("<span class=\"at\">", "+" + ReportFormat.time(offset), "</span>")
         page.element("<span class=\"method\">", exchange.method, "</span>")
         writeURL(to: &page)
-        writeStatus(to: &page)
+        page.element("<span class=\"status\"><b class=\"k", kinds.contains("failed") ? "failed" : kind, "\">")
+        page.element("", exchange.outcome, "</b></span>")
         page.element("<span class=\"size\">", exchange.transferredBytes.map(ReportFormat.bytes) ?? "–", "</span>")
         page.element("<span class=\"time\">", ReportFormat.time(exchange.phases.total), "</span>")
         writeBar(to: &page)
@@ -73,12 +74,6 @@ struct ReportRow {
             !isAgain && recorded.cause != nil ? "waited for \(exchange.cause ?? "")" : nil,
             recorded.loads.count > 1 ? "\(recorded.loads.count) loads" : nil,
         ].compactMap { $0 }
-    }
-
-    private func writeStatus(to page: inout HTMLText) {
-        page.element("<span class=\"status\"><b class=\"k", kinds.contains("failed") ? "failed" : kind, "\">")
-        page.value(exchange.outcome)
-        page.markup("</b></span>")
     }
 
     private func writeBar(to page: inout HTMLText) {
