@@ -197,7 +197,7 @@ extension CookieFile {
             // Without O_NONBLOCK, a pipe at the path would wait for a writer.
             let descriptor = try FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
             let status = try descriptor.status()
-            guard status.st_mode & S_IFMT == S_IFREG else { return .unusable("it is not a file") }
+            guard status.isFile else { return .unusable("it is not a file") }
             guard status.isOwnerTrusted else { return .refused }
             guard !status.isWritableByOthers else { return .unusable("other users may write it") }
             guard status.st_size <= maximumSize else { return .unusable("it is too large") }
@@ -238,41 +238,28 @@ extension CookieFile {
     /// A file in which cookies were found is copied and stays at its path until a save replaces it, so that its cookies are
     /// on the disk at any time. A file without cookies is renamed.
     func setAside(_ snapshot: CookieFileSnapshot) throws(CookieFileError) -> CookieFileError {
-        let name = if let bytes = snapshot.damagedBytes { try copyAside(bytes) } else { try renameAside() }
-        return CookieFileError(
-            .setAside,
-            file: url,
-            reason: "\(snapshot.contents.damage ?? ""); it is now \(name)"
-        )
-    }
-
-    private func renameAside() throws(CookieFileError) -> String {
-        let (_, free) = try corruptNames()
-        try reporting(.cannotWrite) { () throws(SystemError) in
-            guard rename(path, folder + free) == 0 else { throw .last("rename") }
-        }
-        return free
-    }
-
-    private func copyAside(_ bytes: [UInt8]) throws(CookieFileError) -> String {
-        let (last, free) = try corruptNames()
-        // A process that was killed between the copy and the save has left the same copy.
-        if let last, isFile(at: folder + last, equalTo: bytes) { return last }
-        try write(bytes, to: folder + free)
-        return free
-    }
-
-    private func corruptNames() throws(CookieFileError) -> (last: String?, free: String) {
         let names = (1...999).map { "\(name).corrupt-\($0)" }
         guard let free = names.firstIndex(where: { stat(ofEntry: folder + $0) == nil }) else {
             throw CookieFileError(.cannotWrite, file: url, reason: "too many files were set aside")
         }
-        return (free > 0 ? names[free - 1] : nil, names[free])
+        var aside = names[free]
+        if let bytes = snapshot.damagedBytes, free > 0, isFile(at: folder + names[free - 1], equalTo: bytes) {
+            // A process that was killed between the copy and the save has left the same copy.
+            aside = names[free - 1]
+        } else if let bytes = snapshot.damagedBytes {
+            try write(bytes, to: folder + aside)
+        } else {
+            try reporting(.cannotWrite) { () throws(SystemError) in
+                guard rename(path, folder + aside) == 0 else { throw .last("rename") }
+            }
+        }
+        let reason = "\(snapshot.contents.damage ?? ""); it is now \(aside)"
+        return CookieFileError(.setAside, file: url, reason: reason)
     }
 
     private func isFile(at path: String, equalTo bytes: [UInt8]) -> Bool {
         guard let descriptor = try? FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
-            let status = try? descriptor.status(), status.st_mode & S_IFMT == S_IFREG,
+            let status = try? descriptor.status(), status.isFile,
             Int(status.st_size) == bytes.count
         else { return false }
         return (try? descriptor.readAll(atMost: bytes.count)) == bytes
