@@ -138,10 +138,9 @@ extension CookieStore {
     }
 
     mutating func update<Result>(_ key: Cookie.Key, _ body: (inout Entry) -> Result) -> Result? {
-        guard let place = entriesByDomain.index(forKey: key.domain) else { return nil }
-        guard let position = entriesByDomain.values[place].firstIndex(where: { $0.cookie.hasKey(key) }) else {
-            return nil
-        }
+        guard let place = entriesByDomain.index(forKey: key.domain),
+            let position = entriesByDomain.values[place].firstIndex(where: { $0.cookie.hasKey(key) })
+        else { return nil }
         return body(&entriesByDomain.values[place][position])
     }
 
