@@ -53,11 +53,7 @@ struct PartialNames: Sendable {
         what = stem == nil ? "to \(name)" : "of the same URL to its folder"
     }
 
-    static func hash(_ text: String) -> String {
-        // FNV-1a.
-        let hash = text.utf8.reduce(14_695_981_039_346_656_037) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
-        return String(hash, radix: 16)
-    }
+    static func hash(_ text: String) -> String { String(CookieFileFormat.checksum(text.utf8), radix: 16) }
 
     // MARK: One load at a time
 
