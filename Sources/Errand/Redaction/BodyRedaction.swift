@@ -54,13 +54,9 @@ struct MultipartRedaction {
         let mark = "errand-\(UUID().uuidString)"
         var (whole, contents) = (Data(), [Data: String]())
         for (index, piece) in body.pieces.enumerated() {
-            guard let data = piece.data else {
-                let substitute = Data("\(mark)-\(index)".utf8)
-                contents[substitute] = piece.placeholder
-                whole += substitute
-                continue
-            }
-            whole += data
+            let substitute = Data("\(mark)-\(index)".utf8)
+            if piece.data == nil { contents[substitute] = piece.placeholder }
+            whole += piece.data ?? substitute
         }
         return text(of: whole, contents: contents)
     }
