@@ -82,8 +82,7 @@ final class KeySession: Sendable {
     /// Removes all keys, and drops the running exchange.
     func forget() {
         let (closed, _) = state.withLock { ($0.close(), $0.reset()) }
-        closed.cancel()
-        for waiter in closed.waiters { waiter.resume(returning: .dropped) }
+        closed.end(with: .dropped)
     }
 
     private func outcome(_ id: RequestID, of step: KeyState.Step, _ exchange: Exchange) async -> Outcome {
@@ -137,9 +136,7 @@ final class KeySession: Sendable {
     private func finish(_ run: Int, with outcome: Outcome) {
         // The former outcome may hold an error of the app.
         let ended = state.withLock { state in state.isCurrent(run) ? (state.close(), state.end(with: outcome)) : nil }
-        guard let (closed, _) = ended else { return }
-        closed.cancel()
-        for waiter in closed.waiters { waiter.resume(returning: outcome) }
+        ended?.0.end(with: outcome)
     }
 }
 

@@ -18,7 +18,10 @@ struct KeyState {
         let tasks: [Task<Void, Never>]
         let waiters: [KeySession.Waiter]
 
-        func cancel() { for task in tasks { task.cancel() } }
+        func end(with outcome: KeySession.Outcome) {
+            for task in tasks { task.cancel() }
+            for waiter in waiters { waiter.resume(returning: outcome) }
+        }
     }
 
     /// More expired keys than this within ``window`` are a loop.
@@ -97,12 +100,12 @@ struct KeyState {
     mutating func end(with outcome: KeySession.Outcome) -> KeySession.Outcome {
         generation += 1
         replays = replays.filter { $0.value >= generation - 2 }
-        defer { self.outcome = outcome }
-        guard case .key(let key) = outcome else { return self.outcome }
-        current = key
-        entries = entries.filter { $0.key.id != key.id }.suffix(Self.maxEntries - 1)
-        entries.append(Entry(key: key, generation: generation))
-        return self.outcome
+        if case .key(let key) = outcome {
+            current = key
+            entries = entries.filter { $0.key.id != key.id }.suffix(Self.maxEntries - 1)
+            entries.append(Entry(key: key, generation: generation))
+        }
+        return exchange(&self.outcome, with: outcome)
     }
 
     /// Removes all keys.
@@ -111,7 +114,6 @@ struct KeyState {
     mutating func reset() -> KeySession.Outcome {
         generation += 1
         (current, entries, expiries) = (nil, [], [])
-        defer { outcome = .dropped }
-        return outcome
+        return exchange(&outcome, with: .dropped)
     }
 }
