@@ -59,7 +59,7 @@ public enum SealingCipher: Sendable, CaseIterable {
         return try PlatformCrypto.open(parts, with: self, key: key, authenticating: associated)
     }
 
-    private func check(_ key: Data, nonceCount: Int) throws(SigningError) {
+    func check(_ key: Data, nonceCount: Int) throws(SigningError) {
         guard keyCounts.contains(key.count) else {
             let counts = keyCounts.map(String.init).joined(separator: ", ")
             throw SigningError(.invalidKey, reason: "a key of \(key.count) bytes; \(self) has keys of \(counts) bytes")

@@ -67,11 +67,7 @@ extension TrafficSealing {
     }
 
     func check(_ key: SessionKey) throws(SigningError) {
-        guard cipher.keyCounts.contains(key.bytes.count) else {
-            let counts = cipher.keyCounts.map(String.init).joined(separator: ", ")
-            let reason = "a key of \(key.bytes.count) bytes; \(cipher) has keys of \(counts) bytes"
-            throw SigningError(.invalidKey, reason: reason)
-        }
+        try cipher.check(key.bytes, nonceCount: SealingCipher.nonceCount)
         guard !key.id.isEmpty, key.id.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
             throw SigningError(.invalidKey, reason: "the name of a key has visible ASCII characters")
         }
