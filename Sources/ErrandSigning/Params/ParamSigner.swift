@@ -7,11 +7,7 @@ import Foundation
 struct ParamSigner: Sendable {
     private typealias Addition = (place: ParamSigning.Place, value: String)
 
-    private let signing: ParamSigning
-
-    init(_ signing: ParamSigning) {
-        self.signing = signing
-    }
+    let signing: ParamSigning
 
     var paramAdapter: Adapter<APIParams?> { Adapter(of: self) { try await adapt(&$0, context: $1) } }
     var requestAdapter: Adapter<HTTPRequest> { Adapter(of: self) { try await adapt(&$0, context: $1) } }
@@ -24,8 +20,7 @@ struct ParamSigner: Sendable {
         var fields = try sent.fields(of: params)
         var added: [String: APIParams.Value] = [:]
         let pathNames = sent.pathNames
-        let places: [ParamSigning.Place?] = [signing.timestamp, signing.nonce, signing.signature]
-        for case let name? in places.map({ $0?.parameter }) where pathNames.contains(name) { throw Self.conflict(name) }
+        if let name = parameterNames.first(where: pathNames.contains) { throw Self.conflict(name) }
         if case .parameter(let name) = signing.timestamp {
             let text = signing.text(of: signing.serverClock.date(for: context))
             try add(name, text, to: &fields)
@@ -46,20 +41,16 @@ struct ParamSigner: Sendable {
     }
 
     private func adapt(_ request: inout HTTPRequest, context: AdapterContext) async throws {
-        if let sent = context.sentParams, !sent.hasNoQueryParams {
-            guard case .header = signing.signature else { return }
-            let secret = try await signing.secret()
-            var fields = try sent.fields(of: sent.params)
-            for addition in additions(context, where: \.isHeader) { try add(addition, to: &request, &fields) }
-            try add((signing.signature, signature(of: fields, secret: secret)), to: &request, &fields)
-        } else {
-            try checkPlaces()
-            let secret = try await signing.secret()
-            if context.isOfLink { removeFormerValues(from: &request) }
-            var fields = Self.fields(of: request.url)
-            for addition in additions(context, where: { _ in true }) { try add(addition, to: &request, &fields) }
-            try add((signing.signature, signature(of: fields, secret: secret)), to: &request, &fields)
+        let sent = context.sentParams.flatMap { $0.hasNoQueryParams ? nil : $0 }
+        if sent == nil { try checkPlaces() } else if !signing.signature.isHeader { return }
+        let secret = try await signing.secret()
+        if sent == nil, context.isOfLink { removeFormerValues(from: &request) }
+        var fields = try sent.map { try $0.fields(of: $0.params) } ?? Self.fields(of: request.url)
+        // Those among the parameters are there already.
+        for addition in additions(context, where: { sent == nil || $0.isHeader }) {
+            try add(addition, to: &request, &fields)
         }
+        try add((signing.signature, signature(of: fields, secret: secret)), to: &request, &fields)
     }
 
     /// Returns the values that are sent in some places besides the signature.
@@ -106,9 +97,11 @@ struct ParamSigner: Sendable {
 
     /// Removes what an earlier request had, and the server has copied to its link.
     private func removeFormerValues(from request: inout HTTPRequest) {
-        let places: [ParamSigning.Place?] = [signing.signature, signing.timestamp, signing.nonce]
-        let names = places.compactMap { $0?.parameter }
-        if let url = WireURL(request.url)?.removingPairs(named: Set(names)) { request.url = url }
+        if let url = WireURL(request.url)?.removingPairs(named: Set(parameterNames)) { request.url = url }
+    }
+
+    private var parameterNames: [String] {
+        [signing.timestamp, signing.nonce, signing.signature].compactMap { $0?.parameter }
     }
 
     private func add(_ name: String, _ value: String, to fields: inout [SentParams.Field]) throws {
@@ -119,9 +112,7 @@ struct ParamSigner: Sendable {
     private func checkPlaces() throws {
         guard case .parameter = signing.signature else { return }
         guard signing.timestamp?.isHeader != true, signing.nonce?.isHeader != true else {
-            throw Self.error(
-                "a timestamp or nonce in a header requires that the signature is in one as well"
-            )
+            throw Self.error("a timestamp or nonce in a header requires that the signature is in one as well")
         }
     }
 

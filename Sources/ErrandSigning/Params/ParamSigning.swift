@@ -167,7 +167,7 @@ extension APIService {
     /// Adds to the params and the request of `APIService.adapters`, and with a ``ParamSigning/clockCorrection`` to the response;
     /// replaces an earlier `ParamSigning` of this service.
     public mutating func sign(with signing: ParamSigning) {
-        let signer = ParamSigner(signing)
+        let signer = ParamSigner(signing: signing)
         adapters.params.removeAll { $0.owner is ParamSigner }
         adapters.request.removeAll { $0.owner is ParamSigner }
         adapters.params.append(signer.paramAdapter)

@@ -298,8 +298,8 @@ struct AWSSignatureTests {
         let error = try #require(await scene.failure())
         let request = try #require(scene.transport.requests.first)
         let values: [Any] = [
-            credentials, signature, signing, scene.service, error, request, AWSSigner(signature), ParamSigner(signing),
-            ClockCorrection.aws, signature.serverClock, signature.keys,
+            credentials, signature, signing, scene.service, error, request, AWSSigner(signature),
+            ParamSigner(signing: signing), ClockCorrection.aws, signature.serverClock, signature.keys,
         ]
         for value in values {
             var dumped = ""
