@@ -136,11 +136,7 @@ final class SigningKeyCache: Sendable {
             key = try HMAC.sha256(of: Array(text.utf8), key: key)
         }
         let new = Entry(secret: secret, day: scope.day, key: key)
-        entry.withLock { entry in
-            let old = entry
-            entry = new
-            return old
-        }
+        entry.withLock { exchange(&$0, with: new) }
         return (scope, key)
     }
 }

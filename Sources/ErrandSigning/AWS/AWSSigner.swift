@@ -51,7 +51,7 @@ struct AWSSigner: SigningAdapter, LookupAdapter {
             payloadHash: options.payload == .unsigned ? PayloadHash.unsigned : try PayloadHash.text(of: request.body)
         )
         let signature = try signature(of: unsigned, with: credentials, at: try date())
-        Self.append(signature.fields, to: &request.headers)
+        for (name, value) in signature.fields { request.headers.append(name, value) }
         guard options.form != .header || url.query.contains(UInt8(ascii: "+")) else { return }
         let query = signature.query.flatMap { $0 == UInt8(ascii: "+") ? Array("%20".utf8) : [$0] }
         guard let signed = url.replacingQuery(with: query) else { throw Self.error("the query cannot be signed") }
@@ -100,10 +100,6 @@ struct AWSSigner: SigningAdapter, LookupAdapter {
 
     private static func error(_ reason: String) -> APIError {
         APIError(.invalidRequest, error: SigningError(.unsupportedRequest, reason: reason))
-    }
-
-    private static func append(_ fields: [(name: String, value: String)], to headers: inout HTTPHeaders) {
-        for (name, value) in fields { headers.append(name, value) }
     }
 
     private static func fields(of headers: HTTPHeaders, host: [UInt8]) -> [CanonicalHeaders.Field] {

@@ -14,18 +14,13 @@ package enum PlatformCrypto {
 
         package init(_ digest: Digest) throws(SigningError) {
             let library = try PlatformCrypto.library.get()
-            let state = try Self.start(digest, library)
+            var state: OpaquePointer?
+            let result = cryptort_hash_start(library.pointer, digest.number, &state)
+            guard result == cryptort_success, let state else { throw SigningError(result, of: "\(digest)") }
             (self.library, self.state, self.digest) = (library, state, digest)
         }
 
         deinit { cryptort_hash_free(library.pointer, state) }
-
-        private static func start(_ digest: Digest, _ library: Libcrypto) throws(SigningError) -> OpaquePointer {
-            var state: OpaquePointer?
-            let result = cryptort_hash_start(library.pointer, digest.number, &state)
-            guard result == cryptort_success, let state else { throw SigningError(result, of: "\(digest)") }
-            return state
-        }
 
         package mutating func add(_ data: some ContiguousBytes) throws(SigningError) {
             let result = data.withBytes { cryptort_hash_add(library.pointer, state, $0) }

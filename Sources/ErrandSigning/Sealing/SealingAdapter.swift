@@ -6,11 +6,6 @@ struct SealingAdapter: LookupAdapter {
     /// The service as it was when sealing was set up, for the login of an environment.
     let service: APIService
 
-    init(_ sealing: TrafficSealing, service: APIService) {
-        self.sealing = sealing
-        self.service = service
-    }
-
     var requestAdapter: Adapter<HTTPRequest> { Adapter(of: self) { try await adapt(&$0, context: $1) } }
     var responseAdapter: Adapter<APIResponse> { Adapter(of: self) { try await adapt(&$0, context: $1) } }
 

@@ -127,7 +127,7 @@ extension APIService {
     public mutating func seal(with sealing: TrafficSealing) {
         adapters.request.removeAll { $0.owner is SealingAdapter }
         adapters.response.removeAll { $0.owner is SealingAdapter }
-        let sealer = SealingAdapter(sealing, service: self)
+        let sealer = SealingAdapter(sealing: sealing, service: self)
         let signature = adapters.request.firstIndex { $0.owner is any SigningAdapter }
         adapters.request.insert(sealer.requestAdapter, at: signature ?? adapters.request.endIndex)
         adapters.response.insert(sealer.responseAdapter, at: 0)
