@@ -7,7 +7,6 @@ public final class ManualClock: APIClock {
 
     private struct State {
         var uptime = Duration.zero
-        var lastSleeper = 0
         var sleepers: [Int: Sleeper] = [:]
     }
 
@@ -35,7 +34,7 @@ public final class ManualClock: APIClock {
     ///
     /// - Throws: `CancellationError` as soon as the task is cancelled.
     public func sleep(for duration: Duration) async throws(CancellationError) {
-        let number = nextNumber()
+        let number = WaiterNumber.next()
         let hasSlept = await withCancellableContinuation(ifCancelled: false) { waiter in
             store(waiter, number, for: duration)
         } remove: {
@@ -64,13 +63,6 @@ public final class ManualClock: APIClock {
     /// Returns at once when the calling task is cancelled.
     public func waitForSleepers(_ count: Int = 1) async {
         await sleeping.reach(count)
-    }
-
-    private func nextNumber() -> Int {
-        state.withLock { state in
-            state.lastSleeper += 1
-            return state.lastSleeper
-        }
     }
 
     /// Keeps a sleeper, and returns `nil`; for a wait of zero or less, returns whether the task is not cancelled.

@@ -107,7 +107,6 @@ final class Inbox<Value: Sendable>: Sendable {
     private struct State {
         var values: [Value] = []
         var waiters: [(number: Int, waiter: Waiter)] = []
-        var lastNumber = 0
     }
 
     private let state = Lock(State())
@@ -125,10 +124,7 @@ final class Inbox<Value: Sendable>: Sendable {
 
     /// Waits for the next value; returns `nil` when the task is cancelled before there is one.
     func next() async -> Value? {
-        let number = state.withLock { state in
-            state.lastNumber += 1
-            return state.lastNumber
-        }
+        let number = WaiterNumber.next()
         return await withCancellableContinuation(ifCancelled: nil) { waiter in
             state.withLock { state in
                 guard state.values.isEmpty else { return .some(state.values.removeFirst()) }

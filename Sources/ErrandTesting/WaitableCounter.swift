@@ -6,14 +6,7 @@ final class WaitableCounter: Sendable {
 
     private struct State {
         var count = 0
-        var lastWaiter = 0
         var waiters: [Int: Waiter] = [:]
-
-        mutating func takeSatisfied() -> [Waiter] {
-            let satisfied = waiters.filter { $0.value.count <= count }
-            for number in satisfied.keys { waiters[number] = nil }
-            return Array(satisfied.values)
-        }
     }
 
     private let state = Lock(State())
@@ -23,17 +16,16 @@ final class WaitableCounter: Sendable {
     func add(_ difference: Int) {
         let satisfied = state.withLock { state in
             state.count += difference
-            return state.takeSatisfied()
+            let satisfied = state.waiters.filter { $0.value.count <= state.count }
+            for number in satisfied.keys { state.waiters[number] = nil }
+            return satisfied.values
         }
         for waiter in satisfied { waiter.continuation.resume(returning: true) }
     }
 
     /// Waits until the number is at least `count`, or the task is cancelled.
     func reach(_ count: Int) async {
-        let number = state.withLock { state in
-            state.lastWaiter += 1
-            return state.lastWaiter
-        }
+        let number = WaiterNumber.next()
         _ = await withCancellableContinuation(ifCancelled: false) { continuation in
             state.withLock { state in
                 guard state.count < count else { return true }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Suspends the caller until the continuation is resumed or the task is cancelled, whichever is first.
 ///
 /// `store` stores the continuation, or returns a value when there is nothing to wait for; it is called at once, on the caller's
@@ -19,6 +21,13 @@ package func withCancellableContinuation<Value: Sendable>(
     } onCancel: {
         remove()?.resume(returning: cancelled)
     }
+}
+
+/// The numbers of waiters, in the order in which they begin to wait.
+package enum WaiterNumber {
+    private static let last = Atomic(0)
+
+    package static func next() -> Int { last.add(1, ordering: .relaxed).newValue }
 }
 
 #if THREAD_SANITIZER

@@ -48,16 +48,10 @@ final class SleepQueue: Sendable {
         /// By their ends; those that were cancelled are still there.
         private var sleeps: [Sleep] = []
         private var tasks: [Int: CheckedContinuation<Bool, Never>] = [:]
-        private var lastNumber = 0
         /// When the timers end that run, the next one last: none is started that ends after another.
         private var timers: [ContinuousClock.Instant] = []
 
         var counts: (tasks: Int, sleeps: Int, timers: Int) { (tasks.count, sleeps.count, timers.count) }
-
-        mutating func makeNumber() -> Int {
-            lastNumber += 1
-            return lastNumber
-        }
 
         /// Returns when a new timer must end.
         mutating func add(_ sleep: Sleep, _ task: CheckedContinuation<Bool, Never>) -> ContinuousClock.Instant? {
@@ -101,7 +95,7 @@ final class SleepQueue: Sendable {
     func sleep(until end: ContinuousClock.Instant) async -> Bool {
         // A sleep of no length would end before the cancel is seen.
         guard !Task.isCancelled else { return false }
-        let number = state.withLock { $0.makeNumber() }
+        let number = WaiterNumber.next()
         return await withCancellableContinuation(ifCancelled: false) { task in
             if let timer = state.withLock({ $0.add(Sleep(end: end, number: number), task) }) {
                 startTimer(until: timer)
