@@ -52,10 +52,6 @@ extension HTTPResponse {
 }
 
 extension HTTPBody {
-    fileprivate var isInMemory: Bool {
-        pieces.allSatisfy { if case .data = $0 { true } else { false } }
-    }
-
     /// Reads the body to its end, and reports that as one progress; an empty body has none.
     fileprivate func readToEnd(
         _ progress: TransferProgress.Handler?,

@@ -105,6 +105,7 @@ extension HTTPBody {
     }
 
     var isStreamed: Bool { pieces.contains(where: \.isStream) }
+    package var isInMemory: Bool { pieces.allSatisfy { $0.data != nil } }
 }
 
 extension HTTPBody.Stream: RedactedDescription {

@@ -93,7 +93,3 @@ extension RequestDraft {
         return form != nil ? .upload : .data
     }
 }
-
-extension HTTPBody {
-    fileprivate var isInMemory: Bool { pieces.allSatisfy { if case .data = $0 { true } else { false } } }
-}
