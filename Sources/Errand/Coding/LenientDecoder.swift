@@ -74,14 +74,8 @@ final class DecodingReport: Sendable {
         var converted: [String: Int] = [:]
         var skipped: [String] = []
         /// Of those without skipped elements as well.
-        var arrays: [SkippingArray: (last: Int, count: Int)] = [:]
+        var arrays: [SkippingArray: Int] = [:]
         var skippedCount = 0
-
-        mutating func didSkip(at index: Int, in array: SkippingArray) {
-            // It may be decoded more than once.
-            let former = arrays[array].flatMap { $0.last < index ? $0.count : nil } ?? 0
-            arrays[array] = (index, former + 1)
-        }
     }
 
     /// `nil` if nothing observes it.
@@ -120,32 +114,20 @@ final class DecodingReport: Sendable {
     var skippedElements: [SkippedElements] {
         state.withLock { state in
             state.arrays.map { array, skipped in
-                SkippedElements(
-                    type: array.type,
-                    name: array.names.last,
-                    count: skipped.count,
-                    kept: array.count - skipped.count
-                )
+                SkippedElements(type: array.type, name: array.names.last, count: skipped, kept: array.count - skipped)
             }
         }
     }
 
-    /// For an array that is no part of another one's element, after its elements.
-    func didDecode(_ type: any Any.Type, of count: Int, at path: [any CodingKey]) {
+    /// For an array that is no part of another one's element, after its elements; it may be decoded more than once.
+    func didDecode(_ type: any Any.Type, of count: Int, skipped: Int, at path: [any CodingKey]) {
         let array = SkippingArray(type: ObjectIdentifier(type), names: path.map(\.stringValue), count: count)
-        state.withLock { state in
-            if state.arrays[array] == nil { state.arrays[array] = (-1, 0) }
-        }
+        state.withLock { $0.arrays[array] = skipped }
     }
 
-    /// `count` is the number of elements of the array.
-    func didSkip(_ type: any Any.Type, of count: Int, at path: [any CodingKey], _ error: any Error) {
+    func didSkip(at path: [any CodingKey], _ error: any Error) {
         let isListed = state.withLock { state in
             state.skippedCount += 1
-            if let index = path.last?.intValue, path.dropLast().allSatisfy({ $0.intValue == nil }) {
-                let names = path.dropLast().map(\.stringValue)
-                state.didSkip(at: index, in: SkippingArray(type: ObjectIdentifier(type), names: names, count: count))
-            }
             return state.skippedCount <= Self.mostReasons
         }
         guard isListed else { return }

@@ -191,14 +191,20 @@ extension TreeDecoder {
 
     fileprivate func goodElements<Element: Decodable>() throws -> [Element] {
         let elements = try elements()
-        // Most arrays are parts of elements, and their paths need not be made.
-        defer { if !isInElement { text.report?.didDecode(Element.self, of: elements.count, at: codingPath) } }
+        var skipped = 0
+        defer {
+            // Most arrays are parts of elements, and their paths need not be made.
+            if !isInElement {
+                text.report?.didDecode(Element.self, of: elements.count, skipped: skipped, at: codingPath)
+            }
+        }
         return try elements.enumerated().compactMap { index, value in
             let element = child(value, TreeIndex(index))
             do {
                 return try element.decode(Element.self)
             } catch let error where !error.isOfAmbiguousName {
-                text.report?.didSkip(Element.self, of: elements.count, at: element.codingPath, error)
+                skipped += 1
+                text.report?.didSkip(at: element.codingPath, error)
                 return nil
             }
         }
