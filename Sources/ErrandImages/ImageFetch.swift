@@ -26,8 +26,7 @@ import Errand
     /// Its image is no longer the newest one.
     var isOutdated = false
     /// Its image is to replace those in memory, for all targets.
-    var isReload = false
-    var hasReplaced = false
+    var isReplacement = false
     /// Removes what is stored of its response; `nil` if nothing is.
     var forget: (@Sendable () -> Void)?
     private(set) var callers: [Int: ImageCaller<Image>] = [:]

@@ -312,7 +312,7 @@ import Foundation
         options.cachePolicy = fetch.request.cachePolicy ?? options.cachePolicy
         // Nobody shows an image before the ending.
         if options.cachePolicy == .first { options.cachePolicy = .fallback }
-        fetch.isReload = options.cachePolicy == .reload
+        fetch.isReplacement = options.cachePolicy == .reload
         // It is shared here already, and one that is shared there is not checked while it arrives.
         options.coalescesIdentical = false
         if other != nil { (options.adapters, options.envelope) = (Adapters(), nil) }
@@ -395,8 +395,8 @@ import Foundation
         updateSession()
         guard !fetch.state.isEnded else { return }
         if case .success(let image) = result, fetch.session == session, !fetch.isOutdated {
-            if fetch.isReload, !fetch.hasReplaced {
-                fetch.hasReplaced = true
+            if fetch.isReplacement {
+                fetch.isReplacement = false
                 memoryCache.removeAll(of: fetch.source)
                 outdateFetches(of: fetch.source, except: fetch)
             }
