@@ -162,10 +162,7 @@ struct ExchangeLog {
         guard let entry = slots[sequence % limits.exchanges].take() else { return }
         entry.isRemoved = true
         byteCount -= entry.exchange.byteCount
-        if let number = entry.exchange.number, let index = entries.index(forKey: number), entries[index].value === entry
-        {
-            entries.remove(at: index)
-        }
+        if let number = entry.exchange.number, entries[number] === entry { entries[number] = nil }
         removed.append(entry)
         removedCount += 1
     }
