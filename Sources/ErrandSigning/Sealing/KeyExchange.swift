@@ -70,17 +70,10 @@ extension APIError {
 
     /// Creates the error of the loads that wait for an exchange.
     static func ofExchange(_ error: any Error) -> APIError {
-        let prefix = "the key exchange has failed"
-        switch error {
-        case let error as APIError:
-            let isOfNetwork = [.noNetwork, .timeout, .transport].contains(error.type)
-            let reason = "\(prefix): \(error)"
-            return APIError(isOfNetwork ? error.type : .security, reason: reason, underlying: error)
-        case let error as SigningError:
-            return APIError(.security, reason: "\(prefix): \(error)", underlying: error)
-        default:
-            return APIError(.security, reason: "\(prefix): \(Swift.type(of: error))", underlying: error)
-        }
+        let ofNetwork: [APIErrorType] = [.noNetwork, .timeout, .transport]
+        let type = ofNetwork.first { $0 == (error as? APIError)?.type } ?? .security
+        let text = error is APIError || error is SigningError ? "\(error)" : "\(Swift.type(of: error))"
+        return APIError(type, reason: "the key exchange has failed: \(text)", underlying: error)
     }
 
     /// The error of a load that has been replayed with a new key, which the server has refused as well.

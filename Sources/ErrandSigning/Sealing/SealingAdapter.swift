@@ -27,20 +27,16 @@ extension SealingAdapter {
             request.headers[sealing.keyIDHeader] = key.id
             // Another one for each send, so that no earlier response fits this one.
             request.headers[sealing.nonceHeader] = [UInt8].random(count: 16).hexadecimal
-            if let body { try seal(body, of: &request, with: key) }
+            guard let body else { return }
+            // As the server reads the header that it is sent in (RFC 9110 section 5.5).
+            let type = request.headers["Content-Type"]?.trimmingCharacters(in: .whitespaces)
+            let lines = SealedLines(request, key: key, nonce: request.headers[sealing.nonceHeader], contentType: type)
+            request.body = .data(try sealing.seal(body, key: key, authenticating: lines))
+            request.headers[sealing.contentTypeHeader] = type
+            request.headers["Content-Type"] = sealing.mediaType
         } catch let error as SigningError {
             throw APIError(.invalidRequest, reason: error.description, underlying: error)
         }
-    }
-
-    private func seal(_ body: Data, of request: inout HTTPRequest, with key: SessionKey) throws(SigningError) {
-        // As the server reads the header that it is sent in (RFC 9110 section 5.5).
-        let type = request.headers["Content-Type"]?.trimmingCharacters(in: .whitespaces)
-        let lines = SealedLines(request, key: key, nonce: request.headers[sealing.nonceHeader], contentType: type)
-        let sealed = try sealing.seal(body, key: key, authenticating: lines)
-        request.body = .data(sealed)
-        request.headers[sealing.contentTypeHeader] = type
-        request.headers["Content-Type"] = sealing.mediaType
     }
 }
 
@@ -65,22 +61,14 @@ extension SealingAdapter {
             guard let key = session.key(named: keyID, forResponseTo: context.id) else {
                 throw SigningError(.stale, reason: "the key of the response has been removed")
             }
-            try open(&response, to: request, with: key)
+            let type = response.headers[sealing.contentTypeHeader]
+            let nonce = request.headers[sealing.nonceHeader]
+            let lines = SealedLines(request, key: key, nonce: nonce, contentType: type, status: response.status)
+            response.body = try sealing.open(response.body, key: key, authenticating: lines)
+            response.headers["Content-Type"] = type
         } catch {
             throw APIError(.security, reason: error.description, underlying: error)
         }
-    }
-
-    private func open(
-        _ response: inout APIResponse,
-        to request: HTTPRequest,
-        with key: SessionKey
-    ) throws(SigningError) {
-        let type = response.headers[sealing.contentTypeHeader]
-        let nonce = request.headers[sealing.nonceHeader]
-        let lines = SealedLines(request, key: key, nonce: nonce, contentType: type, status: response.status)
-        response.body = try sealing.open(response.body, key: key, authenticating: lines)
-        response.headers["Content-Type"] = type
         response.headers.remove(sealing.contentTypeHeader)
         // Both are of the sealed body.
         response.headers.remove("Content-Length")
