@@ -5,8 +5,6 @@ import Foundation
 ///
 /// Values that are parameters are added before the parameters are encoded, and those that are headers afterwards.
 struct ParamSigner: Sendable {
-    private typealias Addition = (place: ParamSigning.Place, value: String)
-
     let signing: ParamSigning
 
     var paramAdapter: Adapter<APIParams?> { Adapter(of: self) { try await adapt(&$0, context: $1) } }
@@ -46,21 +44,14 @@ struct ParamSigner: Sendable {
         let secret = try await signing.secret()
         if sent == nil, context.isOfLink { removeFormerValues(from: &request) }
         var fields = try sent.map { try $0.fields(of: $0.params) } ?? Self.fields(of: request.url)
-        // Those among the parameters are there already.
-        for addition in additions(context, where: { sent == nil || $0.isHeader }) {
-            try add(addition, to: &request, &fields)
+        // What is among the parameters is there already.
+        if let place = signing.timestamp, sent == nil || place.isHeader {
+            try add(signing.text(of: signing.serverClock.date(for: context)), in: place, to: &request, &fields)
         }
-        try add((signing.signature, signature(of: fields, secret: secret)), to: &request, &fields)
-    }
-
-    /// Returns the values that are sent in some places besides the signature.
-    private func additions(_ context: AdapterContext, where isIncluded: (ParamSigning.Place) -> Bool) -> [Addition] {
-        var additions: [Addition] = []
-        if let place = signing.timestamp, isIncluded(place) {
-            additions.append((place, signing.text(of: signing.serverClock.date(for: context))))
+        if let place = signing.nonce, sent == nil || place.isHeader {
+            try add(signing.makeNonce(), in: place, to: &request, &fields)
         }
-        if let place = signing.nonce, isIncluded(place) { additions.append((place, signing.makeNonce())) }
-        return additions
+        try add(signature(of: fields, secret: secret), in: signing.signature, to: &request, &fields)
     }
 
     private func signature(of fields: [SentParams.Field], secret: String) throws -> String {
@@ -72,16 +63,20 @@ struct ParamSigner: Sendable {
     }
 
     /// Adds a value to a request, and to the fields that are signed.
-    private func add(_ addition: Addition, to request: inout HTTPRequest, _ fields: inout [SentParams.Field]) throws {
-        switch addition.place {
+    private func add(
+        _ value: String,
+        in place: ParamSigning.Place,
+        to request: inout HTTPRequest,
+        _ fields: inout [SentParams.Field]
+    ) throws {
+        switch place {
         case .parameter(let name):
             // Added beside the others, and replaces none.
             guard !fields.contains(where: { $0.name == name }) else { throw Self.conflict(name) }
-            fields.append(SentParams.Field(name, addition.value))
+            fields.append(SentParams.Field(name, value))
             var query = Array(WireURL(request.url)?.query ?? [])
             if !query.isEmpty { query.append(UInt8(ascii: "&")) }
-            let value = PercentEncoding.encoded(addition.value.utf8)
-            query += PercentEncoding.encoded(name.utf8) + [UInt8(ascii: "=")] + value
+            query += [name, value].map { PercentEncoding.encoded($0.utf8) }.joined(separator: "=".utf8)
             guard let url = WireURL(request.url)?.replacingQuery(with: query) else {
                 throw Self.error("the URL cannot be signed")
             }
@@ -90,8 +85,8 @@ struct ParamSigner: Sendable {
             guard request.headers[name] == nil else {
                 throw Self.error("the request has a header \(name), which ParamSigning adds")
             }
-            request.headers.append(name, addition.value)
-            fields.append(SentParams.Field(signedName ?? name, addition.value))
+            request.headers.append(name, value)
+            fields.append(SentParams.Field(signedName ?? name, value))
         }
     }
 
