@@ -103,9 +103,7 @@ extension APIService {
         adapters.request.removeAll { $0.owner is AWSSigner || $0.owner is AWSQueryAdapter }
         let sealing = adapters.request.firstIndex { $0.owner is SealingAdapter }
         adapters.request.insert(AWSQueryAdapter().adapter, at: sealing ?? adapters.request.endIndex)
-        var signer = AWSSigner(signature)
-        signer.isSealed = sealing != nil
-        adapters.request.append(signer.adapter)
+        adapters.request.append(AWSSigner(options: signature, isSealed: sealing != nil).adapter)
         correctClock(signature.serverClock, of: AWSSignature.self, by: signature.clockCorrection)
     }
 }

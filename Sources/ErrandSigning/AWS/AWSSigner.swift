@@ -12,12 +12,8 @@ struct AWSSigner: SigningAdapter, LookupAdapter {
             "if-modified-since", "if-none-match", "if-range", "last-event-id", "range",
         ].map { Array($0.utf8) }
 
-    private let options: AWSSignature
+    let options: AWSSignature
     var isSealed = false
-
-    init(_ options: AWSSignature) {
-        self.options = options
-    }
 
     var adapter: Adapter<HTTPRequest> { Adapter(of: self) { try await adapt(&$0, context: $1) } }
 
@@ -142,19 +138,17 @@ enum PayloadHash {
     static func text(of body: HTTPBody) throws -> [UInt8] {
         guard !body.isEmpty else { return ofNoBytes }
         var hash = try PlatformCrypto.RunningHash(.sha256)
-        for piece in body.pieces { try add(piece, to: &hash) }
-        return try hash.finish().hexadecimalBytes
-    }
-
-    private static func add(_ piece: HTTPBody.Piece, to hash: inout PlatformCrypto.RunningHash) throws {
-        switch piece {
-        case .data(let data): try hash.add(data)
-        case .file(let url): try addFile(url, to: &hash)
-        case .stream:
-            let reason =
-                "the body is a stream, which cannot be hashed before; AWSSignature.payload can be .unsigned"
-            throw APIError(.invalidRequest, error: SigningError(.unsupportedRequest, reason: reason))
+        for piece in body.pieces {
+            switch piece {
+            case .data(let data): try hash.add(data)
+            case .file(let url): try addFile(url, to: &hash)
+            case .stream:
+                let reason =
+                    "the body is a stream, which cannot be hashed before; AWSSignature.payload can be .unsigned"
+                throw APIError(.invalidRequest, error: SigningError(.unsupportedRequest, reason: reason))
+            }
         }
+        return try hash.finish().hexadecimalBytes
     }
 
     private static func addFile(_ url: URL, to hash: inout PlatformCrypto.RunningHash) throws {

@@ -27,7 +27,7 @@ struct AWSSignatureTests {
         at date: Date = SigningScene.start
     ) throws -> HTTPRequest {
         var request = request
-        try AWSSigner(signature).sign(&request, with: credentials, at: date)
+        try AWSSigner(options: signature).sign(&request, with: credentials, at: date)
         return request
     }
 
@@ -298,7 +298,7 @@ struct AWSSignatureTests {
         let error = try #require(await scene.failure())
         let request = try #require(scene.transport.requests.first)
         let values: [Any] = [
-            credentials, signature, signing, scene.service, error, request, AWSSigner(signature),
+            credentials, signature, signing, scene.service, error, request, AWSSigner(options: signature),
             ParamSigner(signing: signing), ClockCorrection.aws, signature.serverClock, signature.keys,
         ]
         for value in values {

@@ -47,13 +47,14 @@ struct SignatureV4Tests {
         for sample in SignatureV4Case.all {
             guard var request = RawRequest(try sample.text("request.txt")).request() else { continue }
             let url = request.url
-            try AWSSigner(sample.signature(.header)).sign(&request, with: sample.credentials(), at: sample.date())
+            try AWSSigner(options: sample.signature(.header))
+                .sign(&request, with: sample.credentials(), at: sample.date())
             let authorization = try #require(request.headers["Authorization"])
             #expect(authorization.hasSuffix("Signature=\(try sample.text("header-signature.txt"))"), "\(sample.name)")
             #expect(request.url == url)
             request = try #require(RawRequest(try sample.text("request.txt")).request())
             let expiry = Duration.seconds(try sample.context().expirationInSeconds)
-            try AWSSigner(sample.signature(.query(expiry: expiry)))
+            try AWSSigner(options: sample.signature(.query(expiry: expiry)))
                 .sign(&request, with: sample.credentials(), at: sample.date())
             #expect(request.url.absoluteString.hasSuffix(try sample.text("query-signature.txt")), "\(sample.name)")
             count += 1
@@ -63,7 +64,7 @@ struct SignatureV4Tests {
 
     private func signature(of sample: SignatureV4Case, _ form: AWSSignature.Form) throws -> RequestSignature {
         let request = try RawRequest(sample.text("request.txt")).unsigned()
-        return try AWSSigner(sample.signature(form)).signature(
+        return try AWSSigner(options: sample.signature(form)).signature(
             of: request,
             with: sample.credentials(),
             at: sample.date()
