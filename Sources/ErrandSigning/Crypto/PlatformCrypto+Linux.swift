@@ -4,7 +4,7 @@ import Foundation
 
 /// The functions of libcrypto, usually the one that the process has loaded for libcurl.
 package enum PlatformCrypto {
-    private static let library = Result { try Libcrypto() }.mapError { $0 as? SigningError ?? Libcrypto.failure }
+    private static let library = Result { () throws(SigningError) in try Libcrypto() }
 
     /// A digest whose input arrives in parts.
     package struct RunningHash: ~Copyable {
@@ -135,7 +135,6 @@ struct Libcrypto: @unchecked Sendable {
     static let names = ["libcrypto.so.3", "libcrypto.so.1.1"]
     /// OpenSSL 1.1.1, as `OPENSSL_VERSION_NUMBER` has it.
     static let oldestVersion: UInt = 0x1010_1000
-    fileprivate static let failure = SigningError(.libraryUnavailable, reason: "no libcrypto")
 
     fileprivate let pointer: OpaquePointer
 
