@@ -84,10 +84,9 @@ struct RecordedBody: Sendable {
         case stream(String)
     }
 
-    /// `isPart` says whether the app may have cut the bytes out of more.
-    init(_ data: Data, limit: Int, _ place: Place = .memory, isPart: Bool = false) {
+    init(_ data: Data, limit: Int, _ place: Place) {
         // The beginning is copied: a slice would keep all bytes in memory.
-        kept = data.count > limit || isPart ? Data(Array(data.prefix(limit))) : data
+        kept = data.count > limit ? Data(Array(data.prefix(limit))) : data
         length = place == .memory ? Int64(data.count) : nil
         isCut = data.count > limit
         omitted = []
@@ -97,10 +96,6 @@ struct RecordedBody: Sendable {
     /// `nil` for a request without a body.
     init?(_ body: HTTPBody, limit: Int) {
         if body.isEmpty { return nil }
-        if body.pieces.count == 1, case .data(let data) = body.pieces[0] {
-            self.init(data, limit: limit, isPart: true)
-            return
-        }
         var (bytes, count) = (Data(), Int64(0))
         var omitted: [Omitted] = []
         for piece in body.pieces {
@@ -108,16 +103,13 @@ struct RecordedBody: Sendable {
             case .file(let file): omitted.append(.file(file))
             case .stream(let stream): omitted.append(.stream("\(stream)"))
             case .data(let data):
+                // Copied, because the app may have cut the bytes out of more.
                 bytes.append(contentsOf: data.prefix(limit - bytes.count))
                 count += Int64(data.count)
             }
         }
-        let length = omitted.isEmpty ? count : nil
-        self.init(kept: bytes, length: length, isCut: count > Int64(bytes.count), omitted: omitted)
-    }
-
-    private init(kept: Data, length: Int64?, isCut: Bool, omitted: [Omitted]) {
-        (self.kept, self.length, self.isCut, self.omitted) = (kept, length, isCut, omitted)
+        (kept, length, isCut) = (bytes, omitted.isEmpty ? count : nil, count > Int64(bytes.count))
+        self.omitted = omitted
     }
 }
 
