@@ -69,10 +69,7 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
     }
 
     private var members: [String: AnyEncodable] {
-        layers.reduce(into: [:]) { all, layer in
-            guard case .values(let values) = layer else { return }
-            all.merge(values) { $1 }
-        }
+        layers.compactMap(\.values).reduce(into: [:]) { all, values in all.merge(values) { $1 } }
     }
 }
 
@@ -99,7 +96,7 @@ extension APIParams: Encodable {
         if layers.count == 1, case .object(let object, let removed) = layers[0], removed.isEmpty {
             return try container.encode(object)
         }
-        guard layers.allSatisfy(\.isValues) else {
+        guard layers.allSatisfy({ $0.values != nil }) else {
             let text = "parameters that change an object cannot be a member of others"
             throw EncodingError.invalidValue(self, .init(codingPath: encoder.codingPath, debugDescription: text))
         }
@@ -173,9 +170,9 @@ extension APIParams {
 }
 
 extension APIParams.Layer {
-    fileprivate var isValues: Bool {
-        guard case .values = self else { return false }
-        return true
+    fileprivate var values: [String: AnyEncodable]? {
+        guard case .values(let values) = self else { return nil }
+        return values
     }
 
     fileprivate var removed: Set<String> {
@@ -185,7 +182,7 @@ extension APIParams.Layer {
 
     /// Without encoding; `nil` unless it contains only scalars that no encoder strategy changes.
     fileprivate var scalarTree: JSONValue? {
-        guard case .values(let values) = self else { return nil }
+        guard let values else { return nil }
         let scalars = values.compactMapValues { JSONValue(scalar: $0.value) }
         return scalars.count == values.count ? .object(scalars) : nil
     }
@@ -273,12 +270,10 @@ private struct JSONObjectReader {
     }
 
     private func array(_ elements: [Any]) throws(APIError) -> [AnyEncodable] {
-        var values: [AnyEncodable] = []
-        for (index, element) in elements.enumerated() {
+        try elements.enumerated().map { index, element throws(APIError) in
             let reader = JSONObjectReader(path: "\(path)[\(index)]", depth: depth + 1)
-            values.append(AnyEncodable(try reader.value(of: element)))
+            return AnyEncodable(try reader.value(of: element))
         }
-        return values
     }
 
     private func object(_ members: [String: Any]) throws(APIError) -> [String: AnyEncodable] {
