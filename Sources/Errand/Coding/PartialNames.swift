@@ -60,19 +60,21 @@ struct PartialNames: Sendable {
     /// Returns `false` if another load has the files; waits for one that is leaving.
     func enter(_ holder: Holder) async -> Bool {
         while true {
-            let other = Self.holders.withLock { holders -> Holder? in
-                guard let other = holders[file.path] else {
-                    holders[file.path] = holder
-                    return nil
-                }
-                return other
-            }
-            guard let other else { return true }
+            let other = Self.holder(of: file.path, orElse: holder)
+            guard other !== holder else { return true }
             guard other.isLeaving.load(ordering: .acquiring) else { return false }
             await withCheckedContinuation { continuation in
                 let isWaiting = other.waiters.withLock { $0?.append(continuation) != nil }
                 if !isWaiting { continuation.resume() }
             }
+        }
+    }
+
+    private static func holder(of path: String, orElse new: Holder) -> Holder {
+        holders.withLock { holders in
+            let holder = holders[path] ?? new
+            holders[path] = holder
+            return holder
         }
     }
 
@@ -105,10 +107,7 @@ struct PartialNames: Sendable {
     private static func whileUnused(_ path: String, _ body: (_ exists: Bool) -> Void) -> Holder? {
         let own = Holder()
         own.willLeave()
-        let other = holders.withLock { holders in
-            if holders[path] == nil { holders[path] = own }
-            return holders[path]
-        }
+        let other = holder(of: path, orElse: own)
         guard other === own else { return other }
         defer { leave(path, own) }
         // Locked until it is removed.
