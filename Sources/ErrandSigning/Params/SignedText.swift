@@ -15,13 +15,8 @@ extension ParamSigning {
         }
         // Not before they are sorted.
         if percentEncodes { fields = fields.map(\.percentEncoded) }
-        var (isFirst, isLast) = (false, false)
-        switch position {
-        case .prepended: isFirst = true
-        case .appended: isLast = true
-        case .surrounding: (isFirst, isLast) = (true, true)
-        case .lastParameter, .sortedParameter, nil: break
-        }
+        let isFirst = position == .prepended || position == .surrounding
+        let isLast = position == .appended || position == .surrounding
         let separators = pairSeparator.utf8.count + valueSeparator.utf8.count
         var length = 2 * secret.utf8.count
         for field in fields { length += field.name.utf8.count + field.value.utf8.count + separators }
