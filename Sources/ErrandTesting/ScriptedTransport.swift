@@ -112,16 +112,14 @@ public final class ScriptedTransport: HTTPTransport {
         let request = request.asSent
         let deadlines = ScriptedDeadlines(request, clock)
         let script = script(for: request)
-        if keepsRequests { record(request) }
+        if keepsRequests {
+            // Without what belongs to the load, which may keep the proxy and this transport.
+            var sent = request
+            sent.observer = nil
+            if case .stream = sent.destination { sent.destination = .memory }
+            state.withLock { $0.sent.append(sent) }
+        }
         return try await response(to: request, script, progress, deadlines).delivered(to: request, progress)
-    }
-
-    /// Without what belongs to the load, which may keep the proxy and this transport.
-    private func record(_ request: HTTPRequest) {
-        var sent = request
-        sent.observer = nil
-        if case .stream = sent.destination { sent.destination = .memory }
-        state.withLock { $0.sent.append(sent) }
     }
 
     /// A script that fails every exchange with `invalidRequest` and names the request's method and path.
