@@ -47,10 +47,12 @@ struct CookieStore {
         let use = useCount
         var found: [Entry] = []
         for domain in CookieDomain.candidates(for: url.host) {
-            updateEntries(of: domain) { entry in
-                guard entry.cookie.isSent(to: url, at: date) else { return }
-                entry.lastUse = use
-                found.append(entry)
+            guard let place = entriesByDomain.index(forKey: domain) else { continue }
+            // In place, because a copy of the entries would be made.
+            for position in entriesByDomain.values[place].indices
+            where entriesByDomain.values[place][position].cookie.isSent(to: url, at: date) {
+                entriesByDomain.values[place][position].lastUse = use
+                found.append(entriesByDomain.values[place][position])
             }
         }
         return found.sorted { $0.isSent(before: $1) }.map(\.cookie)
@@ -142,11 +144,6 @@ extension CookieStore {
             let position = entriesByDomain.values[place].firstIndex(where: { $0.cookie.hasKey(key) })
         else { return nil }
         return body(&entriesByDomain.values[place][position])
-    }
-
-    private mutating func updateEntries(of domain: String, _ body: (inout Entry) -> Void) {
-        guard let place = entriesByDomain.index(forKey: domain) else { return }
-        for position in entriesByDomain.values[place].indices { body(&entriesByDomain.values[place][position]) }
     }
 
     mutating func remove(_ key: Cookie.Key) {
