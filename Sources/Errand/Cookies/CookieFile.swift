@@ -110,17 +110,14 @@ extension CookieFile {
 
     /// Creates the file's folder when it is missing; in a folder that other users may write, this throws.
     func withLock<Result>(_ body: () throws(CookieFileError) -> Result) throws(CookieFileError) -> Result {
-        let lock = try acquire()
+        try reporting(.cannotWrite) { () throws(SystemError) in try makeFolder(folder) }
+        try checkFolder()
+        guard let lock = try reporting(.cannotWrite, self.lock) else {
+            throw CookieFileError(.locked, file: url, reason: "another process holds the lock")
+        }
         let result = try body()
         _ = consume lock
         return result
-    }
-
-    private func acquire() throws(CookieFileError) -> FileDescriptor {
-        try reporting(.cannotWrite) { () throws(SystemError) in try makeFolder(folder) }
-        try checkFolder()
-        if let lock = try reporting(.cannotWrite, lock) { return lock }
-        throw CookieFileError(.locked, file: url, reason: "another process holds the lock")
     }
 
     /// Creates the lock file, which is never removed; the system unlocks it when it is closed.
