@@ -17,12 +17,6 @@ struct PartialNames: Sendable {
             decision.compareExchange(expected: 0, desired: 1, ordering: .acquiringAndReleasing).original != 2
         }
 
-        /// For one that has the files only for a moment.
-        fileprivate func willLeave() {
-            isLeaving.store(true, ordering: .releasing)
-            _ = decidesToRemove()
-        }
-
         fileprivate let waiters = Lock<[CheckedContinuation<Void, Never>]?>([])
     }
 
@@ -106,7 +100,9 @@ struct PartialNames: Sendable {
     /// Returns the load that has the file instead.
     private static func whileUnused(_ path: String, _ body: (_ exists: Bool) -> Void) -> Holder? {
         let own = Holder()
-        own.willLeave()
+        // It has the file only for a moment.
+        own.isLeaving.store(true, ordering: .releasing)
+        _ = own.decidesToRemove()
         let other = holder(of: path, orElse: own)
         guard other === own else { return other }
         defer { leave(path, own) }
