@@ -11,7 +11,9 @@ struct RequestBuilder: Sendable {
 
     func adaptedRequest(with common: CommonValues, _ context: AdapterContext) async throws(APIError) -> HTTPRequest {
         // An adapter may add secrets, which another origin must not receive.
-        guard !leavesOrigin else { return try request(with: common) }
+        if case .link(let link) = draft.replacement, !link.url.hasSameOrigin(as: service.baseURL) {
+            return try request(with: common)
+        }
         var (adapted, common, context) = (self, common, context)
         let adapters = service.adapters
         if !adapters.params.isEmpty {
@@ -25,14 +27,12 @@ struct RequestBuilder: Sendable {
         return adapters.request.isEmpty ? request : try await service.adapt(request, in: context)
     }
 
-    private var leavesOrigin: Bool {
-        guard case .link(let link) = draft.replacement else { return false }
-        return !link.url.hasSameOrigin(as: service.baseURL)
-    }
-
     func request(with common: CommonValues = CommonValues()) throws(APIError) -> HTTPRequest {
-        if case .request(let request, let isComplete) = draft.replacement {
-            return isComplete ? request : try completed(request, with: common)
+        if case .request(var request, let isComplete) = draft.replacement {
+            guard !isComplete else { return request }
+            request.url = try service.url(plain: request.url)
+            request.headers = common.headers.merging(request.headers)
+            return request
         }
         var params = MergedParams(
             params: params(with: common),
@@ -63,13 +63,6 @@ struct RequestBuilder: Sendable {
     private func params(with common: CommonValues) -> APIParams? {
         guard let specific = draft.params else { return common.params }
         return common.params?.merging(specific) ?? specific
-    }
-
-    private func completed(_ request: HTTPRequest, with common: CommonValues) throws(APIError) -> HTTPRequest {
-        var request = request
-        request.url = try service.url(plain: request.url)
-        request.headers = common.headers.merging(request.headers)
-        return request
     }
 
     /// The service's headers, replaced by the body's type, replaced by the request's headers.
