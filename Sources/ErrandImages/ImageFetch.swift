@@ -11,11 +11,6 @@ import Errand
         /// The images that its callers have asked for are being decoded.
         case decoding(ImageContent)
         case ended
-
-        var isEnded: Bool {
-            guard case .ended = self else { return false }
-            return true
-        }
     }
 
     let source: ImageSource

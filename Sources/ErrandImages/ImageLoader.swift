@@ -274,11 +274,10 @@ import Foundation
 
     /// Ends a load of which no caller is left, or whose callers all receive the same.
     private func end(_ fetch: ImageFetch<Image>, with result: Result<Image, APIError>? = nil) {
-        guard !fetch.state.isEnded else { return }
+        guard active.removeValue(forKey: ObjectIdentifier(fetch)) != nil else { return }
         let state = exchange(&fetch.state, with: .ended)
         queue.remove(fetch)
         running[ObjectIdentifier(fetch)] = nil
-        active[ObjectIdentifier(fetch)] = nil
         if fetches[fetch.source] === fetch { fetches[fetch.source] = nil }
         let callers = fetch.removeCallers()
         if case .loading(let id) = state { proxy.cancelRequest(id) }
@@ -393,7 +392,7 @@ import Foundation
 
     private func didDecode(_ target: ImageTarget, of fetch: ImageFetch<Image>, _ result: Result<Image, APIError>) {
         updateSession()
-        guard !fetch.state.isEnded else { return }
+        guard active[ObjectIdentifier(fetch)] != nil else { return }
         if case .success(let image) = result, fetch.session == session, !fetch.isOutdated {
             if fetch.isReplacement {
                 fetch.isReplacement = false
