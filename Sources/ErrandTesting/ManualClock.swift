@@ -36,9 +36,14 @@ public final class ManualClock: APIClock {
     public func sleep(for duration: Duration) async throws(CancellationError) {
         let number = WaiterNumber.next()
         let hasSlept = await withCancellableContinuation(ifCancelled: false) { waiter in
-            store(waiter, number, for: duration)
+            guard duration > .zero else { return !Task.isCancelled }
+            state.withLock { $0.sleepers[number] = ($0.uptime + duration, waiter) }
+            sleeping.add(1)
+            return nil
         } remove: {
-            remove(number)
+            guard let sleeper = state.withLock({ $0.sleepers.removeValue(forKey: number) }) else { return nil }
+            sleeping.add(-1)
+            return sleeper.waiter
         }
         guard hasSlept else { throw CancellationError() }
     }
@@ -63,19 +68,5 @@ public final class ManualClock: APIClock {
     /// Returns at once when the calling task is cancelled.
     public func waitForSleepers(_ count: Int = 1) async {
         await sleeping.reach(count)
-    }
-
-    /// Keeps a sleeper, and returns `nil`; for a wait of zero or less, returns whether the task is not cancelled.
-    private func store(_ waiter: CheckedContinuation<Bool, Never>, _ number: Int, for duration: Duration) -> Bool? {
-        guard duration > .zero else { return !Task.isCancelled }
-        state.withLock { $0.sleepers[number] = ($0.uptime + duration, waiter) }
-        sleeping.add(1)
-        return nil
-    }
-
-    private func remove(_ number: Int) -> CheckedContinuation<Bool, Never>? {
-        guard let sleeper = state.withLock({ $0.sleepers.removeValue(forKey: number) }) else { return nil }
-        sleeping.add(-1)
-        return sleeper.waiter
     }
 }

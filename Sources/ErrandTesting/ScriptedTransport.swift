@@ -32,11 +32,9 @@ public final class ScriptedTransport: HTTPTransport {
             guard method == self.method, segments.count >= path.count, !path.isEmpty || segments.isEmpty else {
                 return false
             }
-            return zip(path.reversed(), segments.reversed()).allSatisfy { $0 == $1 || Self.isParameter($0) }
-        }
-
-        private static func isParameter(_ pattern: String) -> Bool {
-            pattern == "*" || pattern.hasPrefix("{") && pattern.hasSuffix("}")
+            return zip(path.reversed(), segments.reversed()).allSatisfy { pattern, segment in
+                pattern == segment || pattern == "*" || pattern.hasPrefix("{") && pattern.hasSuffix("}")
+            }
         }
     }
 
