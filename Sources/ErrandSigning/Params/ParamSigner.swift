@@ -138,8 +138,5 @@ extension ParamSigning.Place {
         return name
     }
 
-    fileprivate var isHeader: Bool {
-        guard case .header = self else { return false }
-        return true
-    }
+    fileprivate var isHeader: Bool { parameter == nil }
 }
