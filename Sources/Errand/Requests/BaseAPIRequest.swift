@@ -196,19 +196,18 @@ extension BaseAPIRequest {
     /// Cancels one load of this request; does nothing for any other ID.
     ///
     /// The delegate is notified after this has returned.
-    public func cancelRequest(_ id: RequestID) {
-        guard removeLoad(id) else { return }
-        endingCount += 1
-        proxy.cancelRequest(id)
-    }
+    public func cancelRequest(_ id: RequestID) { cancel([id]) }
 
     /// Cancels every load of this request.
     ///
     /// The delegate is notified after this has returned, once for each load.
     public func cancelAllRequests() {
         // As for nearly each load that begins.
-        guard !loads.isEmpty else { return }
-        let removed = loads.filter(removeLoad)
+        if !loads.isEmpty { cancel(loads) }
+    }
+
+    private func cancel(_ ids: [RequestID]) {
+        let removed = ids.filter(removeLoad)
         endingCount += removed.count
         proxy.cancelRequests(removed)
     }

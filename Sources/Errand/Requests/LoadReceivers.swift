@@ -37,9 +37,7 @@ extension BaseAPIRequest {
         return id
     }
 
-    func takeReceiver(of id: RequestID) -> EndingReceiver {
-        receivers.isEmpty ? .delegate : receivers.removeValue(forKey: id) ?? .delegate
-    }
+    func takeReceiver(of id: RequestID) -> EndingReceiver { receivers.removeValue(forKey: id) ?? .delegate }
 
     /// Retains the request until the ending.
     func wait(
@@ -51,14 +49,10 @@ extension BaseAPIRequest {
     }
 
     /// A load that the caller may have left does not retain the request for it any more.
-    func removeWaiters(of caller: AnyObject) {
-        guard !waiters.isEmpty else { return }
-        waiters.removeAll { $0.caller === caller }
-    }
+    func removeWaiters(of caller: AnyObject) { waiters.removeAll { $0.caller === caller } }
 
     /// In the order of their calls.
     func takeWaiters(of id: RequestID) -> [LoadWaiter] {
-        guard !waiters.isEmpty else { return [] }
         defer { waiters.removeAll { $0.id == id } }
         return waiters.filter { $0.id == id }
     }
