@@ -104,6 +104,8 @@ extension APIManager {
     private var isFallingBack = false
     /// Its file is being discarded: only a cancel replaces its ending.
     private var isEnding = false
+    /// It ends with the response of an earlier load, which the hooks have had.
+    private var isFormer = false
     /// For the texts of its errors.
     private let service: APIService?
     /// Of its beginning: the login of its response may be that, although another one has succeeded since.
@@ -315,9 +317,10 @@ extension APIManager {
 
     // MARK: Ending
 
-    /// Ends with the response of an earlier load, which the hooks have had.
+    /// Ends with the response of an earlier load.
     func end(withFormer content: any Sendable, _ response: APIResponse) {
-        proxy.deliver { self.scope.run { self.willEnd(with: .success(content), response, isFormer: true) } }
+        isFormer = true
+        proxy.deliver { self.scope.run { self.willEnd(with: .success(content), response) } }
     }
 
     private func didFinish(_ result: Result<LoadedValue<Manager.Response>, APIError>) {
@@ -325,7 +328,8 @@ extension APIManager {
         guard proxy.loads.contains(id), !isEnding, !repeatsPage(insteadOf: &result) else { return }
         let response = (try? result.get().response) ?? result.error?.response
         result = result.mapError(ended)
-        var outcome = manager.map { self.outcome(of: result, for: $0) } ?? result.map { $0.value as any Sendable }
+        var outcome =
+            manager.map { self.outcome(of: result, response, for: $0) } ?? result.map { $0.value as any Sendable }
         // The validator or reformData may have edited the list.
         if repeatsPage(insteadOf: &outcome) { return }
         outcome = outcome.mapError(ended)
@@ -338,11 +342,7 @@ extension APIManager {
         }
     }
 
-    private func willEnd(
-        with outcome: Result<any Sendable, APIError>,
-        _ response: APIResponse?,
-        isFormer: Bool = false
-    ) {
+    private func willEnd(with outcome: Result<any Sendable, APIError>, _ response: APIResponse?) {
         guard proxy.loads.contains(id) else { return }
         var (outcome, response) = (outcome, response)
         if let manager { manager.interceptor?.request(manager, willEnd: outcome.ending) }
@@ -363,7 +363,7 @@ extension APIManager {
             proxy.cache?.endSessions(of: proxy.jar(for: service))
         }
         trace?.end(outcome.ending, response: response)
-        end(with: outcome, response: response, isFormer: isFormer)
+        end(with: outcome, response: response)
     }
 
     /// Requests the page of a list again if edits have made its response out of date; the load has not ended then.
@@ -383,37 +383,29 @@ extension APIManager {
     /// Ends a list, instead of failing, if the requested page does not exist.
     private func outcome(
         of result: Result<LoadedValue<Manager.Response>, APIError>,
+        _ response: APIResponse?,
         for manager: Manager
     ) -> Result<any Sendable, APIError> {
         do throws(APIError) {
-            return .success(try value(of: result, for: manager))
+            if let response { manager.interceptor?.request(manager, didReceive: response) }
+            try checkCancellation()
+            let loaded = try result.get()
+            do throws(APIError) {
+                let isAccepted = try APIError.mapped(to: .invalidResponse) {
+                    try manager.validator?.request(manager, accepts: loaded.value, in: loaded.response) != false
+                }
+                guard isAccepted else { throw APIError(.invalidResponse) }
+            } catch {
+                loaded.response.forget?()
+                throw error.withResponse(ifMissing: loaded.response)
+            }
+            try checkCancellation()
+            manager.pager?.didReceive(loaded.value, in: loaded.response, of: id)
+            return .success(manager.reformData(loaded.value))
         } catch {
             return manager.pager?.endsList(with: error, of: id) == true
                 ? .success(EndOfList(error: error)) : .failure(error)
         }
-    }
-
-    private func value(
-        of result: Result<LoadedValue<Manager.Response>, APIError>,
-        for manager: Manager
-    ) throws(APIError) -> Manager.Response {
-        if let response = (try? result.get().response) ?? result.error?.response {
-            manager.interceptor?.request(manager, didReceive: response)
-        }
-        try checkCancellation()
-        let loaded = try result.get()
-        do throws(APIError) {
-            let isAccepted = try APIError.mapped(to: .invalidResponse) {
-                try manager.validator?.request(manager, accepts: loaded.value, in: loaded.response) != false
-            }
-            guard isAccepted else { throw APIError(.invalidResponse) }
-        } catch {
-            loaded.response.forget?()
-            throw error.withResponse(ifMissing: loaded.response)
-        }
-        try checkCancellation()
-        manager.pager?.didReceive(loaded.value, in: loaded.response, of: id)
-        return manager.reformData(loaded.value)
     }
 
     /// The app may have cancelled the load just now, of which no other hook is to be called then.
@@ -456,11 +448,7 @@ extension APIManager {
     private func removeTemporaryFile() { if let temporaryFile { unlink(temporaryFile.path) } }
 
     /// Records the ending before any callback, each of which may begin or cancel loads of the request.
-    private func end(
-        with outcome: Result<any Sendable, APIError>,
-        response: APIResponse?,
-        isFormer: Bool = false
-    ) {
+    private func end(with outcome: Result<any Sendable, APIError>, response: APIResponse?) {
         dropCalls()
         proxy.endingPublisher.publish {
             EndedRequest(id, of: Manager.self, origin.method, path: origin.path, response, outcome.ending)
