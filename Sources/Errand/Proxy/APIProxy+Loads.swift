@@ -13,14 +13,7 @@ extension APIProxy {
 
     package func userSession(of service: APIService?) -> UserSession {
         let service = APIService.forNewLoad(service, or: defaultService)
-        let sessions = service?.login.sessions ?? (ended: 0, begun: 0)
-        return UserSession(
-            login: service?.login,
-            baseURL: service?.baseURL,
-            jar: jar(for: service),
-            ended: sessions.ended,
-            begun: sessions.begun
-        )
+        return UserSession(of: service, jar(for: service))
     }
 
     /// Whether a load that begins now is part of a relogin, which loads that wait for the relogin must not hold up.

@@ -30,28 +30,16 @@ extension LoadInput {
 }
 
 /// What a load is one of, besides its parameters.
-struct LoadOrigin {
+struct LoadOrigin: Equatable {
     let method: HTTPMethod
     let path: String
-    private let baseURL: URL?
-    private let login: LoginSession?
-    private let cookies: CookieJar
-    /// Another one after a logout, and after a relogin.
+    private let session: UserSession
+    /// Another one after a relogin.
     private let generation: Int?
-    /// A sign-in without a logout may be another user's.
-    private let signIns: Int?
 
     init(_ draft: RequestDraft, _ service: APIService?, _ cookies: CookieJar) {
-        (method, path, self.cookies) = (draft.method, draft.path, cookies)
-        (baseURL, login) = (service?.baseURL, service?.login)
-        (generation, signIns) = login.map(\.origin).map { ($0.generation, $0.signIns) } ?? (nil, nil)
-    }
-}
-
-extension LoadOrigin: Equatable {
-    static func == (lhs: LoadOrigin, rhs: LoadOrigin) -> Bool {
-        lhs.method == rhs.method && lhs.path == rhs.path && lhs.baseURL == rhs.baseURL && lhs.login === rhs.login
-            && lhs.cookies === rhs.cookies && lhs.generation == rhs.generation && lhs.signIns == rhs.signIns
+        (method, path) = (draft.method, draft.path)
+        (session, generation) = (UserSession(of: service, cookies), service?.login.generation)
     }
 }
 

@@ -16,7 +16,6 @@ final class LoginSession: Sendable {
 
     var waiterCount: Int { state.withLock(\.waiters.count) }
     var generation: Int { state.withLock(\.generation) }
-    var origin: (generation: Int, signIns: Int) { state.withLock { ($0.generation, $0.sessions.begun) } }
     /// How many sessions have ended, by a logout or a change of the account, and how many have begun, by a sign-in.
     var sessions: (ended: Int, begun: Int) { state.withLock(\.sessions) }
 
@@ -297,6 +296,12 @@ package struct UserSession: Sendable {
     let ended: Int
     let begun: Int
 
+    init(of service: APIService?, _ jar: CookieJar) {
+        let sessions = service?.login.sessions ?? (ended: 0, begun: 0)
+        (login, baseURL, self.jar) = (service?.login, service?.baseURL, jar)
+        (ended, begun) = (sessions.ended, sessions.begun)
+    }
+
     /// Whether its loads have been cancelled: not by a sign-in alone.
     package var hasEnded: Bool { login.map { $0.sessions.ended != ended } ?? false }
     /// Not after a sign-in alone: that is usually the same user, whose login has expired.
@@ -308,6 +313,7 @@ package struct UserSession: Sendable {
 }
 
 extension UserSession: Equatable {
+    /// A sign-in without a logout may be another user's.
     package static func == (lhs: UserSession, rhs: UserSession) -> Bool {
         lhs.isOfSameAccount(as: rhs) && lhs.begun == rhs.begun
     }
