@@ -6,14 +6,11 @@
 ///
 /// What asynchronous functions call is not inlined, because that increases the memory of each load in progress.
 final class LoadTrace: Sendable {
-    private enum Item: Sendable {
-        case event(APIEvent)
-        /// The place of events that are not known yet.
-        case reserved(uptime: Duration)
-    }
-
     private struct State {
-        var items: [Item] = []
+        /// `nil` is the place of events that are not known yet.
+        var events: [APIEvent?] = []
+        /// When that place, of which there is at most one, was reserved.
+        var reservedAt = Duration.zero
         /// No event is delivered before the first one.
         var isDelivering = true
         var attempt = 0
@@ -31,20 +28,13 @@ final class LoadTrace: Sendable {
             return true
         }
 
-        var reservation: (index: Int, uptime: Duration)? {
-            for (index, item) in items.enumerated() {
-                if case .reserved(let uptime) = item { return (index, uptime) }
-            }
-            return nil
-        }
-
         /// Ends the delivery when there is no event.
         mutating func next() -> APIEvent? {
-            guard case .event(let event)? = items.first else {
+            guard let event = events.first ?? nil else {
                 isDelivering = false
                 return nil
             }
-            items.removeFirst()
+            events.removeFirst()
             return event
         }
 
@@ -85,7 +75,7 @@ final class LoadTrace: Sendable {
     @inline(never) func emitFromTransport(_ kind: APIEvent.Kind, exchange: UInt64) {
         let needsTask = state.withLock { state -> Bool in
             guard !state.hasEnded, observes(kind.level) else { return false }
-            state.items.append(.event(makeEvent(kind, at: SystemClock.uptime, in: state, exchange: exchange)))
+            state.events.append(makeEvent(kind, at: SystemClock.uptime, in: state, exchange: exchange))
             return !state.isDelivering
         }
         // Detached, because a transport of the app may report it in another task.
@@ -154,22 +144,25 @@ final class LoadTrace: Sendable {
     /// Events may depend on something that other threads change; later events wait for them.
     func reserve() {
         state.withLock { state in
-            if !state.hasEnded { state.items.append(.reserved(uptime: SystemClock.uptime)) }
+            guard !state.hasEnded else { return }
+            state.events.append(nil)
+            state.reservedAt = SystemClock.uptime
         }
     }
 
     /// Emits in the reserved place whether the load has joined an exchange, and whether it has its turn.
     func fillReserved(isJoined: Bool, isStarted: Bool, exchange: UInt64?) {
         let first = state.withLock { state -> APIEvent? in
-            guard let (index, uptime) = state.reservation else { return nil }
-            var events: [APIEvent] = []
+            guard let index = state.events.firstIndex(where: { $0 == nil }) else { return nil }
+            let uptime = state.reservedAt
+            var events: [APIEvent?] = []
             if isJoined, observes(.everything) {
                 events.append(makeEvent(.joined, at: uptime, in: state, exchange: exchange))
             }
             if isStarted, state.start(at: uptime), observes(.everything) {
                 events.append(makeEvent(.started, at: uptime, in: state))
             }
-            state.items.replaceSubrange(index...index, with: events.map(Item.event))
+            state.events.replaceSubrange(index...index, with: events)
             return state.beginDelivery()
         }
         deliver(first)
@@ -203,8 +196,7 @@ final class LoadTrace: Sendable {
         let first = state.withLock { state -> APIEvent? in
             let uptime = SystemClock.uptime
             guard !state.hasEnded, accept(&state, uptime), observes(kind.level) else { return nil }
-            let event = makeEvent(kind, at: uptime, in: state, exchange: exchange, response: response)
-            state.items.append(.event(event))
+            state.events.append(makeEvent(kind, at: uptime, in: state, exchange: exchange, response: response))
             return state.beginDelivery()
         }
         deliver(first)
