@@ -26,17 +26,12 @@ extension APIMonitor {
 
 /// The monitors of a proxy, which loads copy when they begin.
 struct ObservingMonitors: Sendable {
-    private struct Entry {
-        let monitor: any APIMonitor
-        let level: APIEvent.Level
-    }
-
-    private var entries: [Entry]
+    private var entries: [(monitor: any APIMonitor, level: APIEvent.Level)]
     /// That of the monitor that observes most.
     private(set) var level: APIEvent.Level
 
     init(_ monitors: [any APIMonitor]) {
-        entries = monitors.map { Entry(monitor: $0, level: $0.observedLevel) }
+        entries = monitors.map { ($0, $0.observedLevel) }
         level = entries.map(\.level).max() ?? .endings
     }
 

@@ -121,22 +121,17 @@ extension HTTPHeaders {
 
 /// Counts requests and retries of the last minute, so that the retries of all loads together stay few.
 final class RetryBudget: Sendable {
-    private struct Count {
-        var requests = 0
-        var retries = 0
-    }
-
     /// Two halves of a minute, of which the older is dropped as a whole.
     private struct State {
         var half: Int64 = 0
-        var current = Count()
-        var previous = Count()
+        var current = (requests: 0, retries: 0)
+        var previous = (requests: 0, retries: 0)
 
-        mutating func move(to half: Int64) {
+        mutating func move(to uptime: Duration) {
+            let half = uptime.components.seconds / 30
             guard half != self.half else { return }
-            previous = half == self.half + 1 ? current : Count()
-            current = Count()
-            self.half = half
+            previous = half == self.half + 1 ? current : (0, 0)
+            (current, self.half) = ((0, 0), half)
         }
     }
 
@@ -144,14 +139,14 @@ final class RetryBudget: Sendable {
 
     func countRequest(at uptime: Duration) {
         state.withLock { state in
-            state.move(to: uptime.components.seconds / 30)
+            state.move(to: uptime)
             state.current.requests += 1
         }
     }
 
     func takeRetry(of policy: RetryPolicy, at uptime: Duration) -> Bool {
         state.withLock { state in
-            state.move(to: uptime.components.seconds / 30)
+            state.move(to: uptime)
             let requests = state.current.requests + state.previous.requests
             let retries = state.current.retries + state.previous.retries
             let allowed = max(Double(policy.minRetriesPerMinute), Double(requests) * policy.budget)
