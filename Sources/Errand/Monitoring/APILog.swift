@@ -88,20 +88,14 @@ public final class APILog: APIMonitor {
     }
 }
 
-extension APIEnding {
-    fileprivate var error: APIError? {
-        guard case .failure(let error) = self else { return nil }
-        return error
-    }
-}
-
 extension APILog {
     private var redactor: Redactor { .shared }
 
     // MARK: Endings
 
     private func entry(for event: APIEvent, _ ending: APIEnding) -> String {
-        let response = event.response ?? ending.error?.response
+        var response = event.response
+        if case .failure(let error) = ending { response = response ?? error.response }
         var line = "\(event.method.rawValue.escaped) \(path(of: event, response).escaped)"
         if let response { line += " \(response.status)" }
         line += "\(outcome(of: ending, response)) | \(text(of: event.elapsed))"
@@ -150,9 +144,7 @@ extension APILog {
         let url = request.url.absoluteString
         let shown = details.contains(.queries) ? redactor.url(url) : URLRedaction.path(url)
         let line = "\(request.method.rawValue.escaped) \(shown.escaped) | try \(event.attempt)"
-        guard details.contains(.bodies) else { return line + headers(request.headers) }
-        let body = redactor.body(request.body, contentType: request.headers["Content-Type"])
-        return line + headers(request.headers) + lines(of: body)
+        return line + lines(request.headers) { redactor.body(request.body, contentType: $0) }
     }
 
     private func line(of response: APIResponse) -> String {
@@ -161,9 +153,7 @@ extension APILog {
     }
 
     private func responseDetails(_ response: APIResponse) -> String {
-        guard details.contains(.bodies) else { return headers(response.headers) }
-        let body = redactor.body(response.body, contentType: response.headers["Content-Type"])
-        return headers(response.headers) + lines(of: body)
+        lines(response.headers) { redactor.body(response.body, contentType: $0) }
     }
 
     private func state(_ kind: APIEvent.Kind) -> String {
@@ -213,9 +203,10 @@ extension APILog {
         }.joined()
     }
 
-    private func lines(of body: String) -> String {
-        guard !body.isEmpty else { return "" }
-        return body.split(separator: "\n", omittingEmptySubsequences: false).map { "\n    \($0.escaped)" }.joined()
+    private func lines(_ headers: HTTPHeaders, body: (_ contentType: String?) -> String) -> String {
+        let body = details.contains(.bodies) ? body(headers["Content-Type"]) : ""
+        let lines = body.isEmpty ? [] : body.split(separator: "\n", omittingEmptySubsequences: false)
+        return self.headers(headers) + lines.map { "\n    \($0.escaped)" }.joined()
     }
 }
 
