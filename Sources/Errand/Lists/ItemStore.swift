@@ -48,14 +48,10 @@ struct ItemStore<Item> {
         items.contains { identity.areSame(item, $0) }
     }
 
-    mutating func removeFirst(_ count: Int) {
-        for item in items.prefix(count) { known?.remove(item) }
-        items.removeFirst(count)
-    }
-
-    mutating func removeLast(_ count: Int) {
-        for item in items.suffix(count) { known?.remove(item) }
-        items.removeLast(count)
+    /// Pages may add the items again.
+    mutating func drop(_ rows: Range<Int>) {
+        for item in items[rows] { known?.remove(item) }
+        items.removeSubrange(rows)
     }
 
     mutating func insert(_ item: Item, at row: Int, itemID: ItemID<Item>?) {

@@ -126,7 +126,7 @@ struct LoadedPages<Item> {
 
     private mutating func cutPages(_ info: PageInfo, next: PagePosition?) {
         cutRows = items.count
-        store.removeLast(cutRows)
+        store.drop(0..<cutRows)
         for page in pages { visited.remove(page.position) }
         repeatDetector.removeLast(pages.count)
         pages = []
@@ -146,7 +146,7 @@ struct LoadedPages<Item> {
         let dropped = pages.removeFirst(keeping: rules.maxPages)
         let rows = 0..<dropped.rowCount
         guard let last = dropped.last, let first = pages.first else { return rows }
-        store.removeFirst(rows.count)
+        store.drop(rows)
         insertedRows = insertedRows.lowerBound - rows.count..<insertedRows.upperBound - rows.count
         itemsBefore = itemsBefore?.addingClamped(dropped.receivedCount)
         previous = last.position
@@ -159,7 +159,7 @@ struct LoadedPages<Item> {
         let dropped = pages.removeLast(keeping: rules.maxPages)
         let rows = items.count - dropped.rowCount..<items.count + exchange(&cutRows, with: 0)
         guard let first = dropped.first else { return rows }
-        store.removeLast(rows.count)
+        store.drop(rows)
         for page in dropped { visited.remove(page.position) }
         repeatDetector.removeLast(dropped.count)
         (nextStart, blockedReason, lastInfo) = (first.start, nil, nil)
