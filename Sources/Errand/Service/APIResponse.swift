@@ -158,12 +158,7 @@ public struct APIResponse: Sendable {
     }
 
     /// Its body has been passed on.
-    var streamed: APIResponse {
-        with { response in
-            response.body = Data()
-            response.isStreamed = true
-        }
-    }
+    var streamed: APIResponse { with { ($0.body, $0.isStreamed) = (Data(), true) } }
 
     func withContent(body: Data = Data(), file: FileLocation? = nil) -> APIResponse {
         with { ($0.body, $0.file) = (body, file) }
