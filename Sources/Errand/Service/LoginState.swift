@@ -21,13 +21,11 @@ struct LoginState {
         var holder: (any LoginPlace)?
     }
 
-    private(set) var generation = 0
+    private(set) var current = SentLogin(generation: 0, isProven: false)
     private(set) var sessions = (ended: 0, begun: 0)
     /// How the relogin before ``generation`` ended.
     private(set) var outcome: LoginSession.Outcome = .success(())
     private var newestAtOutcome = RequestID.newest
-    /// Whether a load has succeeded with the login of ``generation``.
-    private(set) var isProven = false
     var waiters: [RequestID: LoginWaiter] = [:]
     /// The relogins that wait until the handler returns from an earlier one.
     var turns: [Int: CheckedContinuation<Bool, Never>] = [:]
@@ -43,18 +41,17 @@ struct LoginState {
     private var spentUntil: Date?
 
     var isRunning: Bool { run != nil }
-    var current: SentLogin { SentLogin(generation: generation, isProven: isProven) }
+    var generation: Int { current.generation }
 
     /// Whether a relogin runs that a refused load has needed.
     var isNeeded: Bool { run.map { $0.earlyStart == nil } ?? false }
 
     mutating func didSucceed(in generation: Int) {
-        if generation == self.generation { isProven = true }
+        if generation == self.generation { current.isProven = true }
     }
 
     private mutating func nextGeneration() {
-        generation += 1
-        isProven = false
+        current = SentLogin(generation: generation + 1, isProven: false)
     }
 
     /// Whether the server has neither granted nor refused the last login.
@@ -276,7 +273,7 @@ struct SentLogin: Sendable {
     /// The number of logins and sessions before it; see ``LoginSession``.
     let generation: Int
     /// Whether a load had succeeded with it when this was read, so that a refusal may mean that it has expired since.
-    let isProven: Bool
+    var isProven: Bool
 }
 
 /// A load that waits for a relogin.
