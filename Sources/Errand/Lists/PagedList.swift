@@ -129,8 +129,10 @@ struct PagedList<Item> {
         loadedInput = received.input
         switch received.part {
         case .first:
-            session = received.session
-            return replace(with: page.items, info: info, rules: rules)
+            (loaded, session) = (LoadedPages(), received.session)
+            loaded.append(page.items, info: info, rules: rules)
+            resetStates()
+            return .reload
         case .all, .remaining:
             stagedSession = received.session
             let change = stage(page.items, info: info, rules: rules)
@@ -212,13 +214,6 @@ extension PagedList {
         guard page.isOutdated else { return page }
         loadAgain(page.part)
         return nil
-    }
-
-    private mutating func replace(with items: [Item], info: PageInfo, rules: ListRules<Item>) -> ListChange {
-        loaded = LoadedPages()
-        loaded.append(items, info: info, rules: rules)
-        resetStates()
-        return .reload
     }
 
     /// Keeps a page of a refresh of all pages until the last one has been received.
