@@ -46,7 +46,7 @@ extension APIManager {
         if let ended { wait(for: load.id, ended) }
         if case .delegate = receiver {} else { receivers[load.id] = receiver }
         // From here on the load ends with its session, and a cancel in any of the hooks below ends it.
-        proxy.loads.insert(load.activeLoad(with: options, login: service?.login))
+        proxy.loads.insert(load.activeLoad(with: options))
         // Before the hooks below: a load that they begin in a list is newer than this one.
         let page = Result { () throws(APIError) in
             try pager?.loadWillBegin(load.id, of: part, input: input.forFollowingLoads, from: service)
@@ -55,7 +55,7 @@ extension APIManager {
         if self.progress != nil { self.progress = nil }
         if activity != nil { activity = nil }
         indicator?.showLoading(message)
-        load.send(input, page, options, of: self)
+        load.send { () throws(APIError) in try load.call(input, page, options, of: self) }
         return load.id
     }
 }
@@ -83,7 +83,7 @@ extension APIManager {
         let options = options
         let load = Load(of: self, draft, to: service, role: role, observing: options)
         loads.append(load.id)
-        proxy.loads.insert(load.activeLoad(with: options, login: service?.login))
+        proxy.loads.insert(load.activeLoad(with: options))
         history.keepFormer(input.sourceParams ?? input.params, of: load.id)
         load.trace?.begin()
         load.end(withFormer: content, former)
@@ -146,14 +146,14 @@ extension APIManager {
             .trace(of: id, method: draft.method, path: draft.path, for: service, and: own)
     }
 
-    func activeLoad(with options: APIRequestOptions, login: LoginSession?) -> ActiveLoad {
+    func activeLoad(with options: APIRequestOptions) -> ActiveLoad {
         ActiveLoad(
             id: id,
             method: origin.method,
             path: origin.path,
             endsWithOwner: options.releasePolicy == .cancel,
             priority: options.priority,
-            login: login,
+            login: service?.login,
             loginRole: role
         ) { [proxy, trace] interruption in
             switch interruption {
@@ -171,18 +171,9 @@ extension APIManager {
     // MARK: Sending
 
     /// Sends what the hooks return; a load that they refuse ends later, like any other.
-    func send(
-        _ input: LoadInput,
-        _ page: Result<RequestDraft.Addition?, APIError>,
-        _ options: APIRequestOptions,
-        of manager: Manager
-    ) {
+    func send(_ call: () throws(APIError) -> Call<Manager.Response>?) {
         do throws(APIError) {
-            guard let call = try call(input, page, options, of: manager) else {
-                proxy.cancelRequest(id)
-                return
-            }
-            run(call)
+            if let call = try call() { run(call) } else { proxy.cancelRequest(id) }
         } catch {
             proxy.deliver { self.scope.run { self.didFinish(.failure(error)) } }
         }
@@ -519,9 +510,8 @@ extension BaseAPIRequest {
                 if isSuccess != (result.error == nil) { isSuccess.toggle() }
             }
             if let response, history.recordResponse(id) { rawResponse = response }
-            if isFormer { history.recordFormerSuccess(id) }
             if case .success(let content) = result, !(content is EndOfList),
-                history.recordSuccess(id, response, from: origin)
+                history.recordSuccess(id, response, from: origin, isFormer: isFormer)
             {
                 self.content = content
             }

@@ -91,8 +91,14 @@ struct LoadHistory {
     }
     mutating func recordResponse(_ id: RequestID) -> Bool { id.replaceIfNewer(&newestResponse) }
     mutating func recordLookup(_ id: RequestID) -> Bool { id.replaceIfNewer(&newestLookup) }
-    mutating func recordSuccess(_ id: RequestID, _ response: APIResponse?, from origin: LoadOrigin) -> Bool {
-        guard id.replaceIfNewer(&newestSuccess) else { return false }
+    /// A load that ends with the response that there is leaves that as it is.
+    mutating func recordSuccess(
+        _ id: RequestID,
+        _ response: APIResponse?,
+        from origin: LoadOrigin,
+        isFormer: Bool
+    ) -> Bool {
+        guard id.replaceIfNewer(&newestSuccess), !isFormer else { return false }
         if let response, let newestInput, newestInput.id == id {
             content = (newestInput.input.params, origin, response)
         } else {
@@ -103,9 +109,6 @@ struct LoadHistory {
 
     /// The list has not taken the page.
     mutating func removeContent() { content = nil }
-
-    /// A load has ended with the response that there was.
-    mutating func recordFormerSuccess(_ id: RequestID) { _ = id.replaceIfNewer(&newestSuccess) }
 
     /// Returns the response of the request if it is no older than `maxAge`, and of the same parameters and session.
     func content(
