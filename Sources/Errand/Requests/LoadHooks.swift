@@ -75,14 +75,14 @@ extension BaseAPIRequest {
             service.envelope = envelope
         }
         if !options.adapters.isEmpty { service.adapters.append(options.adapters) }
-        guard role.isLoginRequest else {
+        if role.isLoginRequest {
+            // A refused sign-in is a wrong password, not an expired login.
+            (service.loginExpiredStatuses, service.isLoginExpired) = ([], nil)
+            service.envelope?.loginExpiredCodes = []
+            service.failureReader = service.failureReader?.ofLoginRequest
+        } else {
             service.login.readRenewalDate(for: service)
-            return (service, cookies)
         }
-        // A refused sign-in is a wrong password, not an expired login.
-        (service.loginExpiredStatuses, service.isLoginExpired) = ([], nil)
-        service.envelope?.loginExpiredCodes = []
-        service.failureReader = service.failureReader?.ofLoginRequest
         return (service, cookies)
     }
 }
@@ -98,16 +98,14 @@ extension BaseAPIRequest {
         isStream: Bool,
         show: CacheUse.ShowHandler?
     ) throws(APIError) -> CacheUse? {
-        if proxy.cache == nil, options.cachePolicy == .http { return nil }
         var policy = options.cachePolicy
-        let isStored = !isStream && !options.resumesDownload
         guard !policy.isRule || draft.form == nil else {
             throw APIError(.invalidRequest, reason: "the cachePolicy is not for a request with parts of a form")
         }
         guard policy != .first || draft.destination == .memory else {
             throw APIError(.invalidRequest, reason: "the cachePolicy shows no file, which the load would replace")
         }
-        if !isStored || role.isLoginRequest || proxy.cache == nil {
+        if isStream || options.resumesDownload || role.isLoginRequest || proxy.cache == nil {
             guard !policy.isRule, policy != .onlyIfCached else {
                 let reason =
                     "the cachePolicy needs stored responses, and there are none: the proxy has no cache, or the request"
