@@ -511,7 +511,7 @@ extension BaseAPIRequest {
             }
             if let response, history.recordResponse(id) { rawResponse = response }
             if case .success(let content) = result, !(content is EndOfList),
-                history.recordSuccess(id, response, from: origin, isFormer: isFormer)
+                history.recordSuccess(id, response, from: isFormer ? nil : origin)
             {
                 self.content = content
             }

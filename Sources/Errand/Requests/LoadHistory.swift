@@ -91,14 +91,9 @@ struct LoadHistory {
     }
     mutating func recordResponse(_ id: RequestID) -> Bool { id.replaceIfNewer(&newestResponse) }
     mutating func recordLookup(_ id: RequestID) -> Bool { id.replaceIfNewer(&newestLookup) }
-    /// A load that ends with the response that there is leaves that as it is.
-    mutating func recordSuccess(
-        _ id: RequestID,
-        _ response: APIResponse?,
-        from origin: LoadOrigin,
-        isFormer: Bool
-    ) -> Bool {
-        guard id.replaceIfNewer(&newestSuccess), !isFormer else { return false }
+    /// `origin` is `nil` for a load that ends with the response that there is, and leaves that as it is.
+    mutating func recordSuccess(_ id: RequestID, _ response: APIResponse?, from origin: LoadOrigin?) -> Bool {
+        guard id.replaceIfNewer(&newestSuccess), let origin else { return false }
         if let response, let newestInput, newestInput.id == id {
             content = (newestInput.input.params, origin, response)
         } else {
