@@ -1,22 +1,19 @@
-private struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, Sendable {
+private struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, AsyncIteratorProtocol, Sendable {
+    typealias Element = [List.Item]
     typealias Failure = APIError
 
     let list: List
     let input: LoadInput
+    /// The load of the page before.
+    var newest: RequestID?
 
-    func makeAsyncIterator() -> Iterator { Iterator(list: list, input: input) }
+    func makeAsyncIterator() -> PageSequence { self }
 
-    struct Iterator: AsyncIteratorProtocol {
-        let list: List
-        let input: LoadInput
-        var newest: RequestID?
-
-        mutating func next(isolation _: isolated (any Actor)?) async throws(APIError) -> [List.Item]? {
-            guard !Task.isCancelled else { throw APIError(.cancelled) }
-            let page = try await list.page(after: newest, input)
-            newest = page.load
-            return try page.items.get()
-        }
+    mutating func next(isolation _: isolated (any Actor)?) async throws(APIError) -> Element? {
+        guard !Task.isCancelled else { throw APIError(.cancelled) }
+        let page = try await list.page(after: newest, input)
+        newest = page.load
+        return try page.items.get()
     }
 }
 
@@ -44,7 +41,7 @@ extension APIManager where Self: PagedManager {
     /// - Throws: Why a page could not be loaded; the items received before are in ``PagedManager/items``, as far as
     ///   ``PageAPIRequest/maxPages`` keeps them.
     public func allItems(params: RequestParams = .source) async throws(APIError) -> [Item] {
-        var iterator = PageSequence(list: self, input: LoadInput(params)).makeAsyncIterator()
+        var iterator = PageSequence(list: self, input: LoadInput(params))
         var all: [Item] = []
         while let page = try await iterator.next() { all += page }
         return all

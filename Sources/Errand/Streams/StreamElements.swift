@@ -7,15 +7,7 @@ private struct StreamElements<Element: Sendable>: AsyncSequence, Sendable {
     let proxy: APIProxy
     let begin: @MainActor @Sendable (StreamBuffer<Element>) -> RequestID
 
-    func makeAsyncIterator() -> Iterator { Iterator(iteration: StreamIteration(of: self)) }
-
-    struct Iterator: AsyncIteratorProtocol {
-        let iteration: StreamIteration<Element>
-
-        mutating func next(isolation _: isolated (any Actor)?) async throws(APIError) -> Element? {
-            try await iteration.next()
-        }
-    }
+    func makeAsyncIterator() -> StreamIteration<Element> { StreamIteration(of: self) }
 }
 
 extension APIManager {
@@ -46,7 +38,7 @@ extension APIManager {
 }
 
 /// Cancels its load when it is released.
-private final class StreamIteration<Element: Sendable>: Sendable {
+private final class StreamIteration<Element: Sendable>: AsyncIteratorProtocol, Sendable {
     private let elements: StreamElements<Element>
     private let buffer = StreamBuffer<Element>()
     private let load = Lock<RequestID?>(nil)
@@ -63,6 +55,8 @@ private final class StreamIteration<Element: Sendable>: Sendable {
         guard let id = load.withLock(\.self), !hasLeft.exchange(true, ordering: .relaxed) else { return }
         elements.proxy.leave(id) { buffer.finish(.failure(APIError(.cancelled))) }
     }
+
+    func next(isolation _: isolated (any Actor)?) async throws(APIError) -> Element? { try await next() }
 
     func next() async throws(APIError) -> Element? {
         let id: RequestID
