@@ -207,7 +207,6 @@ struct LineReader<Element: Sendable>: StreamReader {
 
 private struct EventReader<Element: Sendable>: StreamReader {
     private var parser: ServerSentEventParser
-    private var events: [ServerSentEvent] = []
     private(set) var hasEvent = false
     private let element: (ServerSentEvent) throws(APIError) -> Element?
 
@@ -219,9 +218,9 @@ private struct EventReader<Element: Sendable>: StreamReader {
     var reconnectionTime: Duration? { parser.reconnectionTime }
 
     mutating func read(_ bytes: UnsafeRawBufferPointer, into elements: inout [Element]) throws(APIError) {
+        var events: [ServerSentEvent] = []
         let result = Result { () throws(APIError) in try parser.parse(bytes, into: &events) }
         hasEvent = hasEvent || !events.isEmpty
-        defer { events.removeAll(keepingCapacity: events.count < 1_000) }
         for event in events {
             if let element = try element(event) { elements.append(element) }
         }
