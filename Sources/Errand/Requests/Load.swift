@@ -460,7 +460,7 @@ extension APIManager {
         let isReceived = manager.history.newestSuccess == id || manager.waiters.contains { $0.id == id }
         // A delegate finds only the newest response.
         if outcome.error == nil, !isReceived { removeTemporaryFile() }
-        let receiver = manager.takeReceiver(of: id)
+        let receiver = manager.receivers.removeValue(forKey: id) ?? .delegate
         if let part = manager.pager?.followUp { begin(part, after: receiver, of: manager) }
         indicator?.hideLoading()
         notifyObserver?()
@@ -468,16 +468,21 @@ extension APIManager {
     }
 
     private func begin(_ part: ListPart, after receiver: EndingReceiver, of manager: Manager) {
+        // A call receives one ending, and an async one needs no delegate.
+        switch receiver {
+        case .delegate: _ = manager.begin(loading: part, input: nil)
         // Nothing but a closure may retain the request.
-        let ended: (@MainActor (Result<any Sendable, APIError>) -> Void)? =
-            if case .closure = receiver { { _ in } } else { nil }
-        let followUp = manager.begin(loading: part, input: nil, receiver: receiver.ofFollowUp, ended: ended)
+        case .closure: _ = manager.begin(loading: part, input: nil, ended: { _ in })
         // The caller has its response: one that joins the load is the first who wants it.
-        if case .caller = receiver.ofFollowUp { proxy.loads.disown(followUp) }
+        case .caller: proxy.loads.disown(manager.begin(loading: part, input: nil, receiver: .caller()))
+        }
     }
 
     private func notify(_ receiver: EndingReceiver, of manager: Manager, with outcome: Result<any Sendable, APIError>) {
-        let (waiters, ending) = (manager.takeWaiters(of: id), outcome.ending)
+        // In the order of their calls.
+        let waiters = manager.waiters.filter { $0.id == id }
+        manager.waiters.removeAll { $0.id == id }
+        let ending = outcome.ending
         if presentsErrors, case .failure(let error) = ending { manager.present(error, to: receiver) }
         if case .delegate = receiver {
             // An indicator or an observer may have reset the request.

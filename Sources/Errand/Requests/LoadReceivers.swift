@@ -4,14 +4,6 @@ enum EndingReceiver {
     case closure
     /// Async calls, which throw the error; of those of groups, one presents it.
     case caller(of: [APIGroup] = [])
-
-    /// The receiver of a load that follows up: a call receives one ending, and an async one needs no delegate.
-    var ofFollowUp: EndingReceiver {
-        switch self {
-        case .delegate, .closure: .delegate
-        case .caller: .caller()
-        }
-    }
 }
 
 /// A caller that waits for the ending of a load.
@@ -37,8 +29,6 @@ extension BaseAPIRequest {
         return id
     }
 
-    func takeReceiver(of id: RequestID) -> EndingReceiver { receivers.removeValue(forKey: id) ?? .delegate }
-
     /// Retains the request until the ending.
     func wait(
         for id: RequestID,
@@ -50,12 +40,6 @@ extension BaseAPIRequest {
 
     /// A load that the caller may have left does not retain the request for it any more.
     func removeWaiters(of caller: AnyObject) { waiters.removeAll { $0.caller === caller } }
-
-    /// In the order of their calls.
-    func takeWaiters(of id: RequestID) -> [LoadWaiter] {
-        defer { waiters.removeAll { $0.id == id } }
-        return waiters.filter { $0.id == id }
-    }
 }
 
 /// A call that waits for the response.
