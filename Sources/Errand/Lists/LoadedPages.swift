@@ -178,12 +178,10 @@ extension LoadedPages {
             let page = pages.index(ofRow: max(0, edit.row - 1))
             store.insert(item, at: edit.row, itemID: rules.itemID)
             insertedCount += 1
-            insertedRows = insertedRows.afterInsertion(at: edit.row)
             adjustCounts(by: 1, ofPage: page, for: edit, strategy: rules.strategy)
         case .remove:
             let page = pages.index(ofRow: edit.row)
             store.remove(at: edit.row, itemID: rules.itemID)
-            insertedRows = insertedRows.afterRemoval(of: edit.row)
             adjustCounts(by: -1, ofPage: page, for: edit, strategy: rules.strategy)
         }
     }
@@ -195,6 +193,7 @@ extension LoadedPages {
         for edit: ListEdit<Item>,
         strategy: any PageStrategy
     ) {
+        insertedRows = insertedRows.moved(by: change, at: edit.row)
         guard let page else { return }
         let isOnServer = pages.adjustCounts(by: change, ofPage: page, row: edit.row, isOnServer: edit.isOnServer)
         // The pages after it begin where the row says.
@@ -205,7 +204,7 @@ extension LoadedPages {
         guard isCalculated(strategy) else { return }
         let size = largestPage
         let moved = { strategy.start($0, movedBy: change, pageSize: size) ?? $0 }
-        pages.move(after: page, moved)
+        for later in pages.indices.dropFirst(page + 1) { pages[later].start = moved(pages[later].start) }
         nextStart = nextStart.map(moved)
         visited.removeAllMoved()
     }

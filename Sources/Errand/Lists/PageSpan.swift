@@ -69,10 +69,6 @@ extension [PageSpan] {
         self[index].receivedCount += change
         return true
     }
-
-    mutating func move(after index: Int, _ moved: (PageStart) -> PageStart) {
-        for later in indices.dropFirst(index + 1) { self[later].start = moved(self[later].start) }
-    }
 }
 
 extension Sequence where Element == PageSpan {
@@ -82,11 +78,9 @@ extension Sequence where Element == PageSpan {
 }
 
 extension Range<Int> {
-    func afterInsertion(at row: Int) -> Range<Int> {
-        row <= lowerBound ? lowerBound + 1..<upperBound + 1 : row < upperBound ? lowerBound..<upperBound + 1 : self
-    }
-
-    func afterRemoval(of row: Int) -> Range<Int> {
-        row < lowerBound ? lowerBound - 1..<upperBound - 1 : row < upperBound ? lowerBound..<upperBound - 1 : self
+    /// After an insertion or a removal of a row.
+    func moved(by change: Int, at row: Int) -> Range<Int> {
+        let isBehind = row < lowerBound || change > 0 && row == lowerBound
+        return lowerBound + (isBehind ? change : 0)..<upperBound + (isBehind || row < upperBound ? change : 0)
     }
 }
