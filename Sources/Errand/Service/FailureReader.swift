@@ -148,7 +148,7 @@ struct FieldMessages {
         for error in errors {
             guard let detail = error["detail"]?.string else { continue }
             let path = (error["pointer"]?.string ?? "").split(separator: "/").drop { $0 == "#" }
-            append(detail, at: path.joined(separator: "."))
+            add(.string(detail), at: path.joined(separator: "."))
         }
     }
 
@@ -163,7 +163,8 @@ struct FieldMessages {
         guard count < Self.maxMessages, path.utf8.count <= Self.maxPathBytes else { return }
         switch json {
         case .string(let text):
-            append(text, at: path)
+            count += 1
+            byField[path.isEmpty ? Self.wholeForm : path, default: []].append(text)
         case .array(let elements):
             for (index, element) in elements.enumerated() {
                 // A list of texts has the messages of one field, and a list of objects those of the elements of one.
@@ -174,12 +175,6 @@ struct FieldMessages {
         case .null, .bool, .int, .double, .decimal:
             break
         }
-    }
-
-    private mutating func append(_ text: String, at path: String) {
-        guard count < Self.maxMessages, path.utf8.count <= Self.maxPathBytes else { return }
-        count += 1
-        byField[path.isEmpty ? Self.wholeForm : path, default: []].append(text)
     }
 
     private static func path(_ path: String, _ name: String) -> String {
