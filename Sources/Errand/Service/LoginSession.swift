@@ -183,7 +183,7 @@ final class LoginSession: Sendable {
         guard state.withLock({ !$0.hasSignedIn(since: run) }) else { return .success(()) }
         // The session may have ended, or the deadline passed, before the main actor had time for this.
         guard state.withLock({ $0.begin(run) }) else { return .failure(APIError(.cancelled)) }
-        guard state.withLock({ $0.mayStart(run, at: uptime) }) else { return .failure(tooManyLogins(service)) }
+        guard state.withLock({ $0.mayStart(run, at: uptime) }) else { return .failure(tooManyLogins) }
         do {
             let renewalDate = try await EnvironmentScope.$current.withValue(service.environment) {
                 let scope = ReloginScope(of: service)
@@ -195,21 +195,17 @@ final class LoginSession: Sendable {
             state.withLock { $0.didRenew(run, to: renewalDate, at: now) }
             return .success(())
         } catch {
-            return .failure(Self.failure(causedBy: error, of: service))
+            // Without a response of the server, the login may still be valid.
+            guard let error = error as? APIError, error.leavesLoginUndecided else {
+                return .failure(APIError(.loginExpired, underlying: error))
+            }
+            // Not the message, which may be a text of the server.
+            let reason = "the login could not be renewed" + (error.reason.map { ": \($0)" } ?? "")
+            return .failure(APIError(error.type, reason: reason, underlying: error))
         }
     }
 
-    /// Without a response of the server, the login may still be valid.
-    private static func failure(causedBy error: any Error, of service: APIService) -> APIError {
-        guard let error = error as? APIError, error.leavesLoginUndecided else {
-            return APIError(.loginExpired, underlying: error)
-        }
-        // Not the message, which may be a text of the server.
-        let reason = "the login could not be renewed" + (error.reason.map { ": \($0)" } ?? "")
-        return APIError(error.type, reason: reason, underlying: error)
-    }
-
-    private func tooManyLogins(_ service: APIService) -> APIError {
+    private var tooManyLogins: APIError {
         let (isUndecided, last) = state.withLock { ($0.isUndecided, $0.outcome.error) }
         // Loads that are refused while the login server cannot be reached are no reason to end the session.
         if isUndecided, let last { return last }
