@@ -148,7 +148,10 @@ extension PageAPIRequest: Pager {
             throw APIError(.invalidResponse, reason: "the list is edited more often than the server responds")
         }
         do throws(PageStrategyError) {
-            return try strategy.addition(for: position)
+            let params = try strategy.params(at: position)
+            guard case .link(let url) = position else { return RequestDraft.Addition(params: params, link: nil) }
+            let link = RequestDraft.Link(url: url, allowedOrigins: strategy.allowedOrigins)
+            return RequestDraft.Addition(params: params, link: link)
         } catch {
             throw APIError(.invalidRequest, reason: error.description)
         }
@@ -225,8 +228,12 @@ extension PageAPIRequest {
 
     fileprivate func notifyObserver() {
         while !changes.isEmpty {
-            let change = changes.removeFirst()
-            pageObserver?.notify(of: change, in: self)
+            switch changes.removeFirst() {
+            case .reload: pageObserver?.pageListDidReload(self)
+            case .rows(let inserted, let removed): pageObserver?.pageList(self, didInsert: inserted, removing: removed)
+            case .replaced(let rows): pageObserver?.pageList(self, didReplace: rows)
+            case .failure(let error): pageObserver?.pageList(self, didFailWith: error)
+            }
         }
     }
 }

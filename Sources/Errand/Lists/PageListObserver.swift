@@ -46,14 +46,3 @@ enum ListChange {
     case replaced(Range<Int>)
     case failure(APIError)
 }
-
-extension PageListObserver {
-    func notify(of change: ListChange, in request: BaseAPIRequest) {
-        switch change {
-        case .reload: pageListDidReload(request)
-        case .rows(let inserted, let removed): pageList(request, didInsert: inserted, removing: removed)
-        case .replaced(let rows): pageList(request, didReplace: rows)
-        case .failure(let error): pageList(request, didFailWith: error)
-        }
-    }
-}

@@ -61,15 +61,6 @@ extension PageStrategy {
     public func position(before page: PageInfo) -> PagePosition? { nil }
 }
 
-extension PageStrategy {
-    func addition(for position: PagePosition) throws(PageStrategyError) -> RequestDraft.Addition {
-        let params = try params(at: position)
-        guard case .link(let url) = position else { return RequestDraft.Addition(params: params, link: nil) }
-        let link = RequestDraft.Link(url: url, allowedOrigins: allowedOrigins)
-        return RequestDraft.Addition(params: params, link: link)
-    }
-}
-
 /// Why a strategy cannot request a page.
 public struct PageStrategyError: Error, CustomStringConvertible {
     /// A description for the developer.
