@@ -37,11 +37,6 @@ struct ObservingMonitors: Sendable {
 
     var all: [any APIMonitor] { entries.map(\.monitor) }
 
-    private mutating func append(_ others: ObservingMonitors) {
-        entries += others.entries
-        level = max(level, others.level)
-    }
-
     func observe(_ event: APIEvent) {
         let level = event.kind.level
         for entry in entries where entry.level >= level { entry.monitor.observe(event) }
@@ -56,8 +51,9 @@ struct ObservingMonitors: Sendable {
         and own: (any APIMonitor)? = nil
     ) -> LoadTrace? {
         var monitors = self
-        if let own { monitors.append(ObservingMonitors([own])) }
-        if let others = service?.monitors, !others.isEmpty { monitors.append(ObservingMonitors(others)) }
+        let others = ObservingMonitors((own.map { [$0] } ?? []) + (service?.monitors ?? []))
+        monitors.entries += others.entries
+        monitors.level = max(level, others.level)
         return monitors.entries.isEmpty ? nil : LoadTrace(id: id, method: method, path: path, monitors: monitors)
     }
 }
