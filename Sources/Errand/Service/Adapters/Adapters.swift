@@ -112,8 +112,12 @@ extension APIService {
             do {
                 guard !Task.isCancelled else { throw APIError(.cancelled) }
                 subject = try await apply(adapter, to: subject, context)
+            } catch let retry as AdapterRetry {
+                let reason = "\(adapter.name) has thrown AdapterRetry, the second one of this load"
+                throw APIError(failure, reason: reason, underlying: RequestedRetry(retry: retry))
+                    .withResponse(ifMissing: subject as? APIResponse ?? response)
             } catch {
-                throw self.failure(error, of: adapter.name, adapting: what, as: failure)
+                throw self.failure(from: error, reason: "\(adapter.name) could not adapt \(what)", as: failure)
                     .withResponse(ifMissing: subject as? APIResponse ?? response)
             }
         }
@@ -152,19 +156,6 @@ extension APIService {
             }
         }
         return (error, nil)
-    }
-
-    private func failure(
-        _ error: any Error,
-        of adapter: String,
-        adapting what: String,
-        as type: APIErrorType
-    ) -> APIError {
-        guard let retry = error as? AdapterRetry else {
-            return failure(from: error, reason: "\(adapter) could not adapt \(what)", as: type)
-        }
-        let reason = "\(adapter) has thrown AdapterRetry, the second one of this load"
-        return APIError(type, reason: reason, underlying: RequestedRetry(retry: retry))
     }
 }
 
