@@ -36,8 +36,10 @@ extension BaseAPIRequest {
         switch receiver {
         case .delegate, .closure: present(error)
         case .caller(let groups):
-            let presentation = APIGroup.Presentation(of: self)
-            for group in groups { group.recordFailure(error, presentation) }
+            // By the first of the groups that share this request to end with the failure.
+            var isPresented = false
+            let present = { (error: APIError) in if !exchange(&isPresented, with: true) { self.present(error) } }
+            for group in groups { group.recordFailure(error, present) }
         }
     }
 

@@ -28,7 +28,7 @@ public import Observation
     @ObservationIgnored private var steps: [Step] = []
     private var task: Task<Void, Never>?
     // The error to present.
-    @ObservationIgnored private var failure: (error: APIError, presentation: Presentation)?
+    @ObservationIgnored private var failure: (error: APIError, present: (APIError) -> Void)?
     @ObservationIgnored private var presentsErrors = false
 
     init(delegate: (any APIGroupDelegate)?) { self.delegate = delegate }
@@ -79,27 +79,14 @@ public import Observation
         delegate?.group(self, didFinish: finishedCount, of: count)
     }
 
-    /// Of one failure, by the first of the groups that share its request to end with it.
-    @MainActor final class Presentation {
-        private let request: BaseAPIRequest
-        private var isDone = false
-
-        init(of request: BaseAPIRequest) { self.request = request }
-
-        func present(_ error: APIError) {
-            guard !exchange(&isDone, with: true) else { return }
-            request.present(error)
-        }
-    }
-
     /// Keeps the first failure of a request that presents errors.
-    func recordFailure(_ error: APIError, _ presentation: Presentation) {
+    func recordFailure(_ error: APIError, _ present: @escaping (APIError) -> Void) {
         guard failure == nil, result == nil, task?.isCancelled == false else { return }
-        failure = (error, presentation)
+        failure = (error, present)
     }
 
     func replaceFailure(by error: APIError?) {
-        failure = error.flatMap { error in failure.map { (error, $0.presentation) } }
+        failure = error.flatMap { error in failure.map { (error, $0.present) } }
     }
 
     private func begin() {
@@ -126,7 +113,7 @@ public import Observation
         case .success: delegate?.groupDidSucceed(self)
         case .cancelled: delegate?.groupDidCancel(self)
         case .failure(let error):
-            if presentsErrors, let failure { failure.presentation.present(failure.error) }
+            if presentsErrors, let failure { failure.present(failure.error) }
             delegate?.group(self, didFailWith: error)
         }
     }
