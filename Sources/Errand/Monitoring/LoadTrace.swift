@@ -125,12 +125,6 @@ final class LoadTrace: Sendable {
         emit(.renewed(.login)) { state, _ in state.loginGeneration != generation }
     }
 
-    /// `isMistake` is whether the request object was released while its delegate existed.
-    @inline(never) func didCancel(isMistake: Bool) {
-        if isMistake { emit(.released) }
-        end(.cancelled)
-    }
-
     /// Nothing is emitted afterwards.
     @inline(never) func end(_ ending: APIEnding, response: APIResponse? = nil) {
         emit(.ended(ending), response: response) { state, _ in

@@ -1,3 +1,5 @@
+import Foundation
+
 /// The protocol that a ``BaseAPIRequest`` subclass adopts to define its path, its method and the type of its response.
 @MainActor public protocol APIManager: BaseAPIRequest {
     /// The type of a decoded response: any `Decodable`, `String`, `Data`, ``JSONValue``, ``DownloadedFile``, or `Void`.
@@ -53,7 +55,31 @@ extension APIManager {
     /// - Returns: The ID of the load, or of the one that is running.
     @discardableResult
     public func loadIfNeeded(maxAge: Duration, params: RequestParams = .source) -> RequestID {
-        beginIfNeeded(maxAge: maxAge, LoadInput(params))
+        let service = serviceForNewLoad
+        let role = LoginRole(of: self, for: service)
+        if let running = loads.last(where: { proxy.loads.join($0, as: role) }) {
+            return join(running, receiver: .delegate)
+        }
+        var input = LoadInput(params)
+        if input.isFromSource { input.sourceParams = .some(paramSource?.params(for: self)) }
+        let draft = RequestDraft(method: method, path: path)
+        guard let content,
+            let former = history.content(
+                of: input.sourceParams ?? input.params,
+                from: LoadOrigin(draft, service, proxy.jar(for: service)),
+                maxAge: maxAge,
+                at: proxy.clock.uptime,
+                encoder: service?.encoder ?? JSONEncoder()
+            )
+        else { return begin(input: input) }
+        let options = options
+        let load = Load(of: self, draft, to: service, role: role, observing: options)
+        loads.append(load.id)
+        proxy.loads.insert(load.activeLoad(with: options))
+        history.keepFormer(input.sourceParams ?? input.params, of: load.id)
+        load.trace?.begin()
+        load.end(withFormer: content, former)
+        return load.id
     }
 
     /// Begins a load, whose ending is delivered to exactly one method of the delegate.

@@ -60,37 +60,6 @@ extension APIManager {
     }
 }
 
-extension APIManager {
-    /// Begins a load, or one that ends at once with the response that there is.
-    func beginIfNeeded(maxAge: Duration, _ input: LoadInput) -> RequestID {
-        let service = serviceForNewLoad
-        let role = LoginRole(of: self, for: service)
-        if let running = loads.last(where: { proxy.loads.join($0, as: role) }) {
-            return join(running, receiver: .delegate)
-        }
-        var input = input
-        if input.isFromSource { input.sourceParams = .some(paramSource?.params(for: self)) }
-        let draft = RequestDraft(method: method, path: path)
-        guard let content,
-            let former = history.content(
-                of: input.sourceParams ?? input.params,
-                from: LoadOrigin(draft, service, proxy.jar(for: service)),
-                maxAge: maxAge,
-                at: proxy.clock.uptime,
-                encoder: service?.encoder ?? JSONEncoder()
-            )
-        else { return begin(input: input) }
-        let options = options
-        let load = Load(of: self, draft, to: service, role: role, observing: options)
-        loads.append(load.id)
-        proxy.loads.insert(load.activeLoad(with: options))
-        history.keepFormer(input.sourceParams ?? input.params, of: load.id)
-        load.trace?.begin()
-        load.end(withFormer: content, former)
-        return load.id
-    }
-}
-
 /// One load of one request, from its ID to its ending.
 ///
 /// It does not retain the request, which may be released before the ending.
@@ -158,7 +127,8 @@ extension APIManager {
         ) { [proxy, trace] interruption in
             switch interruption {
             case .cancelled(let isMistake):
-                trace?.didCancel(isMistake: isMistake)
+                if isMistake { trace?.emit(.released) }
+                trace?.end(.cancelled)
                 proxy.deliver { self.scope.run { self.wasCancelled() } }
             case .timedOut: proxy.deliver { self.scope.run { self.timedOut() } }
             }
