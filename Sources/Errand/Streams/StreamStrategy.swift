@@ -166,15 +166,16 @@ struct LineReader<Element: Sendable>: StreamReader {
         while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
             let part = UnsafeRawBufferPointer(rebasing: rest[..<end])
             rest = rest.dropping(end + 1)
-            guard !line.isEmpty else {
-                try checkSize(part)
+            try checkSize(part)
+            if line.isEmpty {
                 try append(part, to: &elements)
-                continue
+            } else {
+                line += part
+                try finish(into: &elements)
             }
-            try keep(part)
-            try finish(into: &elements)
         }
-        try keep(rest)
+        try checkSize(rest)
+        line += rest
     }
 
     /// For a last line without an end.
@@ -191,11 +192,6 @@ struct LineReader<Element: Sendable>: StreamReader {
             text = UnsafeRawBufferPointer(rebasing: text.dropFirst(3))
         }
         if let element = try element(text, count) { elements.append(element) }
-    }
-
-    private mutating func keep(_ part: UnsafeRawBufferPointer) throws(APIError) {
-        try checkSize(part)
-        line += part
     }
 
     /// The end of a line does not count.
