@@ -9,9 +9,7 @@ struct ListEdit<Item> {
     let change: Change
     let row: Int
     let isOnServer: Bool
-}
 
-extension ListEdit {
     var listChange: ListChange {
         switch change {
         case .replace: .replaced(row..<row + 1)

@@ -8,10 +8,7 @@
 /// service.failureReader = .djangoREST
 /// ```
 public struct FailureReader: Sendable {
-    private struct Reader: Sendable {
-        let readsSuccess: Bool
-        let read: @Sendable (APIResponse) throws -> ServerFailure?
-    }
+    private typealias Reader = (readsSuccess: Bool, read: @Sendable (APIResponse) throws -> ServerFailure?)
 
     private let readers: [Reader]
 
@@ -24,7 +21,7 @@ public struct FailureReader: Sendable {
     ///     `nil`. Called off the main actor, once for each response whose status is not accepted, with `readsSuccess` also for
     ///     2xx responses, and with ``APIService/isLoginExpired`` for all but 2xx.
     public init(readsSuccess: Bool = false, _ read: @escaping @Sendable (APIResponse) throws -> ServerFailure?) {
-        readers = [Reader(readsSuccess: readsSuccess, read: read)]
+        readers = [(readsSuccess, read)]
     }
 
     private init(_ readers: [Reader]) { self.readers = readers }
@@ -60,11 +57,12 @@ public struct FailureReader: Sendable {
     var ofLoginRequest: FailureReader {
         FailureReader(
             readers.map { reader in
-                Reader(readsSuccess: reader.readsSuccess) { response in
+                let read = { @Sendable (response: APIResponse) in
                     var failure = try reader.read(response)
                     if failure?.type == .loginExpired { failure?.type = nil }
                     return failure
                 }
+                return (reader.readsSuccess, read)
             }
         )
     }
