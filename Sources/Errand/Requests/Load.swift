@@ -47,9 +47,12 @@ extension APIManager {
         if case .delegate = receiver {} else { receivers[load.id] = receiver }
         // From here on the load ends with its session, and a cancel in any of the hooks below ends it.
         proxy.loads.insert(load.activeLoad(with: options))
+        // For the following loads of a list, the param source is called again.
+        var listInput = input
+        listInput.sourceParams = nil
         // Before the hooks below: a load that they begin in a list is newer than this one.
         let page = Result { () throws(APIError) in
-            try pager?.loadWillBegin(load.id, of: part, input: input.forFollowingLoads, from: service)
+            try pager?.loadWillBegin(load.id, of: part, input: listInput, from: service)
         }
         load.trace?.begin()
         if self.progress != nil { self.progress = nil }

@@ -11,13 +11,6 @@ struct LoadInput: Sendable {
     private(set) var isFromSource = false
     /// What the param source has returned already.
     var sourceParams: APIParams??
-
-    /// For the following loads of a list, the param source is called again.
-    var forFollowingLoads: LoadInput {
-        var input = self
-        input.sourceParams = nil
-        return input
-    }
 }
 
 extension LoadInput {
@@ -45,7 +38,7 @@ struct LoadOrigin: Equatable {
 
 /// Which loads of a request are the newest, and what ``BaseAPIRequest/loadAgain()`` sends.
 struct LoadHistory {
-    private(set) var newestEndedID: RequestID?
+    private var newestEndedID: RequestID?
     private var newestResponse: RequestID?
     private(set) var newestSuccess: RequestID?
     private var newestLookup: RequestID?
@@ -94,10 +87,9 @@ struct LoadHistory {
     /// `origin` is `nil` for a load that ends with the response that there is, and leaves that as it is.
     mutating func recordSuccess(_ id: RequestID, _ response: APIResponse?, from origin: LoadOrigin?) -> Bool {
         guard id.replaceIfNewer(&newestSuccess), let origin else { return false }
+        content = nil
         if let response, let newestInput, newestInput.id == id {
             content = (newestInput.input.params, origin, response)
-        } else {
-            content = nil
         }
         return true
     }
