@@ -38,7 +38,7 @@ struct LoadOrigin: Equatable {
 
 /// Which loads of a request are the newest, and what ``BaseAPIRequest/loadAgain()`` sends.
 struct LoadHistory {
-    private var newestEndedID: RequestID?
+    private(set) var newestEndedID: RequestID?
     private var newestResponse: RequestID?
     private(set) var newestSuccess: RequestID?
     private var newestLookup: RequestID?
