@@ -44,6 +44,12 @@ struct RequestDraft: Sendable {
         return true
     }
 
+    /// The URL of a plain call, which has no path with names of parameters.
+    var listedPath: String {
+        guard case .request(let request, _) = replacement else { return path }
+        return request.url.absoluteString
+    }
+
     var followsLink: Bool {
         guard case .link = replacement else { return false }
         return true

@@ -80,42 +80,61 @@ extension APIProxy {
         guard let use = call.options.cache?.revalidating,
             let release = use.cache.reserve(url.absoluteString, in: use.folder)
         else { return }
-        let (id, draft) = (RequestID.next(), call.draft)
-        let monitors = monitorList.withLock { $0 }
-        let trace = monitors.trace(of: id, method: draft.method, path: draft.path, for: call.service)
-        let ended = { @Sendable [endingPublisher] (result: Result<APIResponse, APIError>) in
-            release()
-            let result = result.mapError { $0.ended(id, draft.method, path: draft.path, messages: nil) }
-            let response = (try? result.get()) ?? result.error?.response
-            trace?.end(result.ending, response: response)
-            endingPublisher.publish {
-                EndedRequest(id, of: nil, draft.method, path: draft.path, response, result.ending)
-            }
-        }
-        loads.insert(
-            ActiveLoad(
-                id: id,
-                method: draft.method,
-                path: draft.path,
-                priority: .background,
-                login: call.service.login,
-                loginRole: call.loginRole
-            ) { [loads] interruption in
-                switch interruption {
-                case .cancelled: ended(.failure(APIError(.cancelled)))
-                case .timedOut: if loads.claim(id) != nil { ended(.failure(Interruption.timeout)) }
-                }
-            }
-        )
-        trace?.begin()
+        let id = RequestID.next()
+        let (trace, end) = insert(id, call.draft, .background, to: call.service, as: call.loginRole, willEnd: release)
         // A logout that has ended that load may have been before this one was in the table.
         if !loads.contains(call.id) { cancelRequest(id) }
         let revalidation = call.revalidating(as: id, use, trace: trace)
         start(id, in: revalidation.lane, trace: trace) { [self] slot in
             begin(revalidation)
-            let result = await LoadRunner(revalidation, in: self, slot: slot).result().map(\.response)
-            if loads.claim(id) != nil { ended(result) }
+            end(await LoadRunner(revalidation, in: self, slot: slot).result().map(\.response))
         }
+    }
+
+    /// Begins a load without a request object; `willEnd` and `ended` are called once, on any thread.
+    ///
+    /// Returns what its work ends it with.
+    func insert(
+        _ id: RequestID,
+        _ draft: RequestDraft,
+        _ priority: RequestPriority = .normal,
+        to service: APIService?,
+        as role: LoginRole,
+        messages: ErrorMessages? = nil,
+        willEnd: @escaping @Sendable () -> Void = {},
+        ended: @escaping @Sendable (Result<APIResponse, APIError>) -> Void = { _ in }
+    ) -> (trace: LoadTrace?, end: @Sendable (Result<APIResponse, APIError>) -> Void) {
+        let (method, path) = (draft.method, draft.listedPath)
+        let trace = monitorList.withLock { $0 }.trace(of: id, method: method, path: path, for: service)
+        let ended = { @Sendable [endingPublisher] (result: Result<APIResponse, APIError>) in
+            willEnd()
+            let result = result.mapError { $0.ended(id, method, path: draft.path, messages: messages) }
+            let response = (try? result.get()) ?? result.error?.response
+            trace?.end(result.ending, response: response)
+            endingPublisher.publish { EndedRequest(id, of: nil, method, path: path, response, result.ending) }
+            ended(result)
+        }
+        let end = { @Sendable [loads] (result: Result<APIResponse, APIError>) in
+            guard let load = loads.claim(id) else { return }
+            ended(load.file?.end(with: result) ?? result)
+        }
+        loads.insert(
+            ActiveLoad(
+                id: id,
+                method: method,
+                path: path,
+                priority: priority,
+                login: service?.login,
+                loginRole: role
+            ) {
+                switch $0 {
+                case .cancelled: ended(.failure(APIError(.cancelled)))
+                case .timedOut: end(.failure(Interruption.timeout))
+                }
+            }
+        )
+        trace?.begin()
+        return (trace, end)
     }
 
     /// Counts one less who wants a load, and cancels it with the last one.

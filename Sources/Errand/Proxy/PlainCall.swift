@@ -42,55 +42,35 @@ struct PlainCall: Sendable {
         progress: TransferProgress.Handler?,
         ended: @escaping @Sendable (Result<APIResponse, APIError>) -> Void
     ) {
-        let (method, path) = (request.method, request.url.absoluteString)
-        let trace = proxy.monitorList.withLock { $0 }.trace(of: id, method: method, path: path, for: service)
-        let ended = { @Sendable (result: Result<APIResponse, APIError>) in
-            let result = result.mapError {
-                $0.ended(id, method, path: request.url.path(percentEncoded: true), messages: backend?.errorMessages)
-            }
-            let response = (try? result.get()) ?? result.error?.response
-            trace?.end(result.ending, response: response)
-            proxy.endingPublisher.publish {
-                EndedRequest(id, of: nil, method, path: path, response, result.ending)
-            }
-            ended(result)
-        }
-        proxy.loads.insert(
-            ActiveLoad(id: id, method: method, path: path, login: service?.login, loginRole: role) {
-                switch $0 {
-                case .cancelled: ended(.failure(APIError(.cancelled)))
-                case .timedOut: end(with: .failure(Interruption.timeout), ended)
-                }
-            }
-        )
-        trace?.begin()
-        let call = call(progress: progress, trace)
-        guard call.renewsLogin else { return run(call, ended) }
+        let draft = RequestDraft(request, isComplete: service == nil)
+        let messages = backend?.errorMessages
+        let (trace, end) = proxy.insert(id, draft, to: service, as: role, messages: messages, ended: ended)
+        let call = call(draft, progress: progress, trace)
+        guard call.renewsLogin else { return run(call, end) }
         // Before it has a place in the queue: the main actor may be busy, for longer than the call may take.
         if let deadline = call.deadline { proxy.startTimer(of: id, for: deadline) }
         _ = LoadScope().task(priority: Task.currentPriority) {
             await call.service.login.readRenewalDate(for: call.service)
             proxy.loads.removeTimer(of: id)
-            run(call, ended)
+            run(call, end)
         }
     }
 
-    private func run(_ call: Call<Void>, _ ended: @escaping @Sendable (Result<APIResponse, APIError>) -> Void) {
+    private func run(_ call: Call<Void>, _ end: @escaping @Sendable (Result<APIResponse, APIError>) -> Void) {
         proxy.start(id, in: call.lane, trace: call.trace) { slot in
             proxy.begin(call)
             let result = await LoadRunner(call, in: proxy, slot: slot).result().map(\.response)
-            end(with: result.flatMapError { $0.responseOfStatus.map(Result.success) ?? .failure($0) }, ended)
+            end(result.flatMapError { $0.responseOfStatus.map(Result.success) ?? .failure($0) })
         }
     }
 
     /// Made when the call is in the table, where a logout ends it; a later change of the account does not affect it.
-    private func call(progress: TransferProgress.Handler?, _ trace: LoadTrace?) -> Call<Void> {
+    private func call(_ draft: RequestDraft, progress: TransferProgress.Handler?, _ trace: LoadTrace?) -> Call<Void> {
         let progress = progress.map { report in
             { @Sendable [loads = proxy.loads, id] progress in
                 if loads.contains(id) { report(progress) }
             }
         }
-        let draft = RequestDraft(request, isComplete: service == nil)
         return Call(
             id: id,
             service: service?.forPlainCall(as: role) ?? .none,
@@ -112,14 +92,6 @@ struct PlainCall: Sendable {
         guard let cache = proxy.cache, let backend else { return nil }
         let session = CacheSession.name(of: backend, proxy.jar(for: backend), sendsCookies: true)
         return CacheUse(.bypass, cache, in: cache.session(session))
-    }
-
-    private func end(
-        with result: Result<APIResponse, APIError>,
-        _ ended: @Sendable (Result<APIResponse, APIError>) -> Void
-    ) {
-        guard let load = proxy.loads.claim(id) else { return }
-        ended(load.file?.end(with: result) ?? result)
     }
 }
 
