@@ -16,6 +16,7 @@ final class Exchange {
     /// What a partial file is one of; `nil` if the body is no such file.
     private let resumed: URL?
     private let bodyCheck: BodyCheck?
+    private var checkedBody: CheckedBody?
     /// Finds and confirms responses to redirected requests whose body is in memory.
     var cache: CacheStage?
     private var current: HTTPRequest
@@ -60,8 +61,8 @@ final class Exchange {
         do throws(TransportError) {
             switch first.destination {
             case .memory:
-                guard let bodyCheck, first.method != .head else { return try await response(progress) }
-                return try await response(checkedBy: bodyCheck, progress)
+                checkBody()
+                return try await response(progress)
             case .stream:
                 let response = try await response(progress)
                 return isStreamed ? response : try await passOn(response)
@@ -86,16 +87,10 @@ final class Exchange {
     }
 
     /// Ends the exchange when the beginning of the body is refused.
-    @inline(never) private func response(
-        checkedBy check: @escaping BodyCheck,
-        _ progress: TransferProgress.Handler?
-    ) async throws(TransportError) -> APIResponse {
-        let body = CheckedBody(limit: first.limits.bodyBytes, check)
-        current.destination = .stream(HTTPBodySink(body))
-        while true {
-            let response = body.completing(try await proxy.transport.send(nextRequest(), progress: progress))
-            if let last = try receive(response) { return last }
-        }
+    @inline(never) private func checkBody() {
+        guard let bodyCheck, first.method != .head else { return }
+        let body = CheckedBody(limit: first.limits.bodyBytes, bodyCheck)
+        (checkedBody, current.destination) = (body, .stream(HTTPBodySink(body)))
     }
 
     /// Passes a body on that the transport has not.
@@ -150,7 +145,8 @@ final class Exchange {
     }
 
     /// Returns `nil` for a redirect, whose request is the current one then, if no response to that is stored.
-    @inline(never) func receive(_ response: HTTPResponse) throws(TransportError) -> APIResponse? {
+    @inline(never) private func receive(_ response: HTTPResponse) throws(TransportError) -> APIResponse? {
+        let response = checkedBody?.completing(response) ?? response
         // Otherwise they were stored when the body began, and may have changed since.
         if !storesCookiesAtHead || !response.isStreamed {
             let (url, date) = (current.url, proxy.clock.date)
