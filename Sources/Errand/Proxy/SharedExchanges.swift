@@ -32,16 +32,7 @@ final class SharedExchanges: Sendable {
                 begin: begin
             )
             if let trace = join(key, as: member) {
-                let slot = QueueSlot(proxy.queue, number: id.sharedQueueNumber, lane: call.exchangeLane)
-                let didReceive = { @Sendable (response: APIResponse) in
-                    // Before the next exchange is admitted.
-                    if response.status == 429 { LoadRecovery(call, in: proxy).pauseHost(after: response) }
-                }
-                start(SharedExchange.Name(key: key, number: id), slot, proxy.loads, didReceive) {
-                    guard call.isCurrent(generation), !call.hasSessionEnded else { return nil }
-                    let session = call.cookieSession(by: proxy.clock)
-                    return Exchange(request, id: nil, session: session, proxy: proxy, trace: trace)
-                }
+                start(SharedExchange.Name(key: key, number: id), request, of: call, in: generation, proxy, trace)
             }
             return nil
         } remove: {
@@ -53,13 +44,15 @@ final class SharedExchanges: Sendable {
     /// A load that begins from now on shares no exchange of before.
     func didChangeServer() { changes.add(1, ordering: .relaxed) }
 
-    private func start(
+    private func start<Value>(
         _ name: SharedExchange.Name,
-        _ slot: QueueSlot,
-        _ loads: LoadTable,
-        _ didReceive: @escaping @Sendable (APIResponse) -> Void,
-        make: @escaping @Sendable () -> Exchange?
+        _ request: HTTPRequest,
+        of call: Call<Value>,
+        in generation: Int,
+        _ proxy: APIProxy,
+        _ trace: ExchangeTrace
     ) {
+        let slot = QueueSlot(proxy.queue, number: call.id.sharedQueueNumber, lane: call.exchangeLane)
         let task = Task {
             let outcome: SharedExchange.Outcome
             do throws(APIError) {
@@ -67,14 +60,20 @@ final class SharedExchanges: Sendable {
                 try await slot.acquire()
                 defer { slot.release() }
                 setStage(.admitted, of: name).forEach { $0.begin() }
-                guard !removeIfCancelled(name, in: loads) else { throw APIError(.cancelled) }
-                let exchange = make()
-                let response = try await exchange?.send { progress in
-                    for member in self.members(of: name) { member.progress?(progress) }
+                guard !removeIfCancelled(name, in: proxy.loads) else { throw APIError(.cancelled) }
+                if call.isCurrent(generation), !call.hasSessionEnded {
+                    let session = call.cookieSession(by: proxy.clock)
+                    let exchange = Exchange(request, id: nil, session: session, proxy: proxy, trace: trace)
+                    let response = try await exchange.send { progress in
+                        for member in self.members(of: name) { member.progress?(progress) }
+                    }
+                    outcome = .success(response)
+                    // Before the next exchange is admitted.
+                    if response.status == 429 { LoadRecovery(call, in: proxy).pauseHost(after: response) }
+                    slot.didReceive(isMultiplexed: exchange.isMultiplexed, keepsPlace: false)
+                } else {
+                    outcome = .success(nil)
                 }
-                outcome = .success(response)
-                if let response { didReceive(response) }
-                if let exchange { slot.didReceive(isMultiplexed: exchange.isMultiplexed, keepsPlace: false) }
             } catch {
                 outcome = .failure(error)
             }
