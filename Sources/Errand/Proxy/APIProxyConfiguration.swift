@@ -33,15 +33,15 @@ final class SharedProxyConfiguration: Sendable {
     private struct State {
         /// Has the transport; taken by the first use.
         var configuration: APIProxyConfiguration?
-        var isConfigured = false
-        var isInUse = false
+        /// Why it can no longer be configured.
+        var obstacle: APIProxyConfigurationError?
     }
 
     private let state = Lock(State())
 
     func configure(with configuration: APIProxyConfiguration) throws(APIProxyConfigurationError) {
         // Checked before the transport is created, which reads files.
-        if let error = state.withLock({ Self.obstacle(in: $0) }) { throw error }
+        if let error = state.withLock(\.obstacle) { throw error }
         var configuration = configuration
         do throws(TransportError) {
             if configuration.customTransport == nil {
@@ -51,8 +51,8 @@ final class SharedProxyConfiguration: Sendable {
             throw .transport(error)
         }
         let obstacle = state.withLock { [configuration] state in
-            let obstacle = Self.obstacle(in: state)
-            if obstacle == nil { (state.configuration, state.isConfigured) = (configuration, true) }
+            let obstacle = state.obstacle
+            if obstacle == nil { (state.configuration, state.obstacle) = (configuration, .alreadyConfigured) }
             return obstacle
         }
         if let obstacle { throw obstacle }
@@ -61,7 +61,7 @@ final class SharedProxyConfiguration: Sendable {
     /// Ends the time in which the proxy can be configured.
     func use() -> APIProxyConfiguration? {
         state.withLock { state in
-            state.isInUse = true
+            state.obstacle = state.obstacle ?? .alreadyInUse
             return exchange(&state.configuration, with: nil)
         }
     }
@@ -77,11 +77,6 @@ final class SharedProxyConfiguration: Sendable {
             monitors: configuration.monitors,
             cache: configuration.cache
         )
-    }
-
-    private static func obstacle(in state: State) -> APIProxyConfigurationError? {
-        if state.isConfigured { return .alreadyConfigured }
-        return state.isInUse ? .alreadyInUse : nil
     }
 }
 
