@@ -94,13 +94,11 @@ final class CacheReader<Value: Sendable> {
         do throws(APIError) {
             let value = try await attempt.storedValue(in: response.forgotten(by: cache.forget), cache)
             cache.didUse(response)
-            if cache.isStale { proxy.revalidate(call, response.url) }
             return value
         } catch {
             guard error.type != .cancelled, proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
             guard use.policy.isRule || ![.http, .server].contains(error.type) else {
                 cache.didUse(response)
-                if cache.isStale { proxy.revalidate(call, response.url) }
                 throw attempt.failure(error)
             }
             proxy.loads.discardFile(of: call.id)

@@ -31,7 +31,9 @@ final class CacheStage {
     private let statuses: Set<Int>
     private let proxy: APIProxy
     private let trace: LoadTrace?
-    private let folder: CacheFolder?
+    /// Begins the load that validates what was used.
+    private let revalidate: (URL) -> Void
+    private var folder: CacheFolder? { use.folder }
     /// The last one.
     private var lookup: CacheLookup?
     /// Those of the addresses that have redirected the request.
@@ -44,7 +46,7 @@ final class CacheStage {
     private var pending: APIResponse?
     private(set) var used: CacheEntry?
     /// Whether what was used is to be validated by another load.
-    private(set) var isStale = false
+    private var isStale = false
     private var isBypassed = false
     /// Made for the lookup, and sent if the load had not to wait.
     var prepared: Prepared?
@@ -56,7 +58,7 @@ final class CacheStage {
     init<Value>(_ use: CacheUse, of call: Call<Value>, in proxy: APIProxy, hasMissed: Bool = false) {
         (self.use, self.proxy, self.hasMissed) = (use, proxy, hasMissed)
         (id, cookies, trace, statuses) = (call.id, call.cookies, call.trace, call.options.acceptedStatuses)
-        folder = use.folder
+        revalidate = { proxy.revalidate(call, $0) }
     }
 
     // MARK: Before the exchange
@@ -180,6 +182,7 @@ final class CacheStage {
 
     @inline(never) func didUse(_ response: APIResponse) {
         if used == nil { didMiss(.absent) } else { trace?.emit(.respondedFromCache(response)) }
+        if isStale { revalidate(response.url) }
     }
 
     /// Emitted once, although a load that has queued looks again.
@@ -255,18 +258,16 @@ final class CacheStage {
     /// Returns the response of the load; `nil` if it must be sent again, without conditions.
     @inline(never) func receive(_ response: APIResponse) throws(APIError) -> APIResponse? {
         pending = nil
-        guard let received = try received(response) else { return nil }
+        // A redirect has led to what is stored.
+        let isStored = isGenerated || response.source == .cache
+        guard let received = isStored ? response : try received(response) else { return nil }
         for lookup in former { lookup.didMove(to: received) }
+        if isStored { didUse(received) }
         return received
     }
 
     private func received(_ response: APIResponse) throws(APIError) -> APIResponse? {
         guard var lookup else { return response }
-        // A redirect has led to what is stored.
-        if isGenerated || response.source == .cache {
-            didUse(response)
-            return response
-        }
         let date = proxy.clock.date
         lookup.invalidate(after: response)
         self.lookup = lookup

@@ -22,10 +22,10 @@ final class LoadRecovery<Value: Sendable> {
     ) async throws(APIError) {
         guard proxy.loads.contains(call.id), !call.hasSessionEnded else { throw APIError(.cancelled) }
         // Before the app is asked, which may take until the network is back.
-        let isOffline = call.retryPolicy.waitsForConnectivity && proxy.reachability.status == .unreachable
+        let isOffline = policy.waitsForConnectivity && proxy.reachability.status == .unreachable
         if let retry = error.requestedRetry, proxy.loads.setSentAgain(call.id, for: retry.cause) {
             slot.release()
-            return try await waitToSendAgain(as: retry)
+            return try await wait(for: .adapter, limit: retry.delay)
         }
         var failure = error.withoutRequestedRetry
         if let login, needsLogin(error) {
@@ -68,14 +68,15 @@ final class LoadRecovery<Value: Sendable> {
         error.ofLoad(call.id, call.draft.method, path: call.draft.path).worded(by: call.service.errorMessages)
     }
 
+    private var policy: RetryPolicy { call.retryPolicy }
+
     /// Then a long wait would exceed the time of the relogin, which ends the session.
     private var isOfRelogin: Bool { call.loginRole == .partOfRelogin }
 
     // What is inlined into an asynchronous function increases the memory of each load that waits for a login.
 
     @inline(never) private func retry(after error: APIError, isOffline: Bool) async throws(APIError) {
-        let policy = call.retryPolicy
-        let decision = try await decision(about: error, policy)
+        let decision = try await decision(about: error)
         if decision == false { throw error }
         // An error with a response is one of an adapter or of the app: the request was sent.
         let isUnsent = error.type == .noNetwork && error.response == nil
@@ -83,7 +84,7 @@ final class LoadRecovery<Value: Sendable> {
         if mayWait, isOffline || proxy.reachability.status == .unreachable {
             return try await waitForNetwork(after: error, limit: policy.connectivityTimeout)
         }
-        try await backOff(after: error, policy, decision)
+        try await backOff(after: error, decision)
     }
 
     /// Returns `nil` if an adapter has the load sent again, and has waited for that.
@@ -97,7 +98,7 @@ final class LoadRecovery<Value: Sendable> {
         }
         guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
         guard let retry else { return error }
-        try await waitToSendAgain(as: retry)
+        try await wait(for: .adapter, limit: retry.delay)
         return nil
     }
 
@@ -150,36 +151,28 @@ final class LoadRecovery<Value: Sendable> {
         return nil
     }
 
-    @inline(never) private func waitToSendAgain(as retry: AdapterRetry) async throws(APIError) {
-        call.trace?.willWait(for: .adapter, limit: retry.delay)
-        try await sleep(for: retry.delay)
+    @inline(never) func wait(for reason: APIEvent.Reason, limit: Duration) async throws(APIError) {
+        call.trace?.willWait(for: reason, limit: limit)
+        do { try await proxy.clock.sleep(for: limit) } catch { throw APIError(.cancelled) }
     }
 
-    private func sleep(for delay: Duration) async throws(APIError) {
-        do {
-            try await proxy.clock.sleep(for: delay)
-        } catch {
-            throw APIError(.cancelled)
-        }
-    }
-
-    private func backOff(after error: APIError, _ policy: RetryPolicy, _ decision: Bool?) async throws(APIError) {
-        let clock = proxy.clock
-        let date = clock.date
+    private func backOff(after error: APIError, _ decision: Bool?) async throws(APIError) {
+        let date = proxy.clock.date
         let serverDelay = error.response?.headers.retryAfter(at: date, limit: policy.maxRetryAfter)
         if isOfRelogin, let serverDelay, serverDelay > call.service.reloginTimeout / 4 { throw error }
-        let delay = try retryDelay(after: error, policy, decision, serverDelay)
+        let delay = try retryDelay(after: error, decision, serverDelay)
         // The pause is in the queue, where the load keeps its order.
         if let response = error.response, let pause = pause(after: response, at: date), pause >= delay {
+            call.trace?.willWait(for: .retry, limit: delay)
             // Again, because an adapter may have set the line.
             pauseHost(after: response)
             return
         }
-        try await sleep(for: delay)
+        try await wait(for: .retry, limit: delay)
     }
 
     /// Returns `nil` if the app leaves it to the policy.
-    private func decision(about error: APIError, _ policy: RetryPolicy) async throws(APIError) -> Bool? {
+    private func decision(about error: APIError) async throws(APIError) -> Bool? {
         guard let decide = policy.decide, retryCount < policy.maxRetries, error.type != .cancelled else { return nil }
         let error = forApp(error)
         let decision = await EnvironmentScope.$current.withValue(call.service.environment) {
@@ -196,17 +189,15 @@ final class LoadRecovery<Value: Sendable> {
     }
 
     private func pause(after response: APIResponse, at date: Date) -> Duration? {
-        let policy = call.retryPolicy
-        guard response.status == 429, policy.pausesHost, call.exchangeLane != nil else { return nil }
-        guard isOfService(response) else { return nil }
-        let delay = response.headers.retryAfter(at: date, limit: policy.maxRetryAfter)
-        return delay.flatMap { $0 > .zero ? $0 : nil }
+        guard response.status == 429, policy.pausesHost, call.exchangeLane != nil, isOfService(response),
+            let delay = response.headers.retryAfter(at: date, limit: policy.maxRetryAfter), delay > .zero
+        else { return nil }
+        return delay
     }
 
     /// Counts the retry; throws `error` when the load is not sent again.
     @inline(never) private func retryDelay(
         after error: APIError,
-        _ policy: RetryPolicy,
         _ decision: Bool?,
         _ serverDelay: Duration?
     ) throws(APIError) -> Duration {
@@ -216,7 +207,6 @@ final class LoadRecovery<Value: Sendable> {
         guard call.service.retryBudget.takeRetry(of: policy, at: proxy.clock.uptime) else { throw error }
         let delay = max(policy.delay(before: retryCount), serverDelay ?? .zero)
         retryCount += 1
-        call.trace?.willWait(for: .retry, limit: delay)
         return delay
     }
 

@@ -17,11 +17,6 @@ final class LoadRunner<Value: Sendable> {
         turn = LoadTurn(of: attempt, slot)
     }
 
-    /// Returns what a load would send now, with its cookies, without a place in the queue.
-    @concurrent static func prepare(_ call: Call<Value>, in proxy: APIProxy) async throws(APIError) -> HTTPRequest {
-        try await LoadRunner(call, in: proxy).prepare()
-    }
-
     /// Returns the stored response of a load whose deadline has passed; `nil` without one, or if it is of no use.
     @concurrent static func fallback(of call: Call<Value>, in proxy: APIProxy) async -> LoadedValue<Value>? {
         await fallbackValue(for: LoadAttempt(call, in: proxy, number: 1), after: Interruption.timeout)
@@ -202,7 +197,6 @@ final class LoadRunner<Value: Sendable> {
         switch step {
         case .use(let response)?:
             cache.didUse(response)
-            if cache.isStale { proxy.revalidate(call, response.url) }
             return (response, nil)
         case .send(let sent, _)?:
             do throws(APIError) {
@@ -214,7 +208,6 @@ final class LoadRunner<Value: Sendable> {
                     turn.slot.didReceive(isMultiplexed: isMultiplexed, keepsPlace: true)
                     return nil
                 }
-                if cache.isStale { proxy.revalidate(call, received.url) }
                 return (received, isMultiplexed)
             } catch {
                 guard let stale = try cache.response(after: error) else { throw error }
@@ -294,8 +287,7 @@ final class LoadRunner<Value: Sendable> {
             // Its relogins and retries are those of one connection.
             recovery = LoadRecovery(call, in: proxy)
             proxy.loads.resetSentAgain(call.id)
-            call.trace?.willWait(for: .retry, limit: delay)
-            do { try await proxy.clock.sleep(for: delay) } catch { throw APIError(.cancelled) }
+            try await recovery.wait(for: .retry, limit: delay)
             attempt.begin()
             return true
         }
@@ -303,7 +295,8 @@ final class LoadRunner<Value: Sendable> {
 
     // MARK: Without sending
 
-    private func prepare() async throws(APIError) -> HTTPRequest {
+    /// Returns what the load would send now, with its cookies, without a place in the queue.
+    @concurrent func prepare() async throws(APIError) -> HTTPRequest {
         attempt.begin()
         var request: HTTPRequest
         do throws(APIError) {

@@ -254,7 +254,7 @@ extension APIManager {
             // The call refers to this load, by its progress.
             load.dropCalls()
             guard let call = try call.get() else { throw APIError(.cancelled) }
-            return try await LoadRunner.prepare(call, in: proxy)
+            return try await LoadRunner(call, in: proxy).prepare()
         } catch {
             throw load.ended(error)
         }
