@@ -1,5 +1,5 @@
 /// Where a request waits: those to one host share its limit, and those of one service to it a pause.
-struct QueueLane: Sendable {
+struct QueueLane: Hashable {
     /// What a pause applies to.
     struct Key: Hashable {
         let host: String
@@ -28,6 +28,11 @@ struct QueuePlace: Sendable {
     /// Lower numbers go first; no two requests have the same one.
     let number: UInt64
     let lane: QueueLane
+
+    func isBefore(_ other: QueuePlace) -> Bool {
+        let (own, others) = (lane.priority, other.lane.priority)
+        return own == others ? number < other.number : own > others
+    }
 }
 
 extension RequestID {

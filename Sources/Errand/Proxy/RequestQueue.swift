@@ -167,7 +167,8 @@ struct RequestQueueState {
     /// One for each admitted request, or for each host that multiplexes.
     private var connections = 0
     private var hosts: [String: HostAdmissions] = [:]
-    private var lines: [QueueLane.Key: WaitingLine] = [:]
+    /// The requests that wait, of each lane and priority.
+    private var lines: [QueueLane: WaiterList<Waiter>] = [:]
     /// The uptime when each pause ends.
     fileprivate(set) var pauses: [QueueLane.Key: Duration] = [:]
     /// The number of holds of each lane, whose requests wait while a relogin runs.
@@ -200,18 +201,24 @@ struct RequestQueueState {
 
     /// Replaces a reservation at the place.
     mutating func insert(_ waiter: Waiter, at place: QueuePlace) {
-        lines[place.lane.key, default: WaitingLine()][place.lane.priority].insert(waiter, sequence: place.number)
+        lines[place.lane, default: WaiterList()].insert(waiter, sequence: place.number)
     }
 
     /// Whatever its priority is by now.
     mutating func remove(_ place: QueuePlace) -> Waiter? {
-        guard !lines.isEmpty, let index = lines.index(forKey: place.lane.key) else { return nil }
-        defer { if lines.values[index].count == 0 { lines.remove(at: index) } }
-        if let waiter = lines.values[index][place.lane.priority].remove(place.number) { return waiter }
+        guard !lines.isEmpty else { return nil }
+        if let waiter = remove(place.number, in: place.lane) { return waiter }
         for priority in RequestPriority.allCases where priority != place.lane.priority {
-            if let waiter = lines.values[index][priority].remove(place.number) { return waiter }
+            let lane = QueueLane(key: place.lane.key, priority: priority)
+            if let waiter = remove(place.number, in: lane) { return waiter }
         }
         return nil
+    }
+
+    private mutating func remove(_ number: UInt64, in lane: QueueLane) -> Waiter? {
+        guard let index = lines.index(forKey: lane) else { return nil }
+        defer { if lines.values[index].count == 0 { lines.remove(at: index) } }
+        return lines.values[index].remove(number)
     }
 
     mutating func setSent(_ isSent: Bool, at place: QueuePlace) -> Bool {
@@ -248,12 +255,9 @@ struct RequestQueueState {
     /// One connection to a host that multiplexes carries several.
     mutating func admitWaiters() -> [(waiter: Waiter, lane: QueueLane)] {
         var waiters: [(waiter: Waiter, lane: QueueLane)] = []
-        while let (key, front) = first(), let index = lines.index(forKey: key),
-            let waiter = lines.values[index][front.priority].removeFirst()
-        {
-            if lines.values[index].count == 0 { lines.remove(at: index) }
-            add(front.sequence, of: key.host)
-            waiters.append((waiter, QueueLane(key: key, priority: front.priority)))
+        while let place = first(), let waiter = remove(place.number, in: place.lane) {
+            add(place.number, of: place.lane.host)
+            waiters.append((waiter, place.lane))
         }
         return waiters
     }
@@ -316,15 +320,16 @@ struct RequestQueueState {
         return host.count < min(limits.perHost, carried)
     }
 
-    private func first() -> (key: QueueLane.Key, front: WaitingLine.Front)? {
+    private func first() -> QueuePlace? {
         guard admissions.count < limits.total else { return nil }
-        var best: (key: QueueLane.Key, front: WaitingLine.Front)?
+        var best: QueuePlace?
         // A program may have a service for each of thousands of users, all with one host.
         var lastFull: String?
-        for (key, line) in lines where key.host != lastFull {
-            guard let front = line.front, best.map({ front < $0.front }) != false else { continue }
-            guard pauses[key] == nil, holds[key] == nil else { continue }
-            if hasRoom(for: key.host) { best = (key, front) } else { lastFull = key.host }
+        for (lane, line) in lines where lane.host != lastFull {
+            guard let place = line.first.map({ QueuePlace(number: $0, lane: lane) }), best.map(place.isBefore) != false,
+                pauses[lane.key] == nil, holds[lane.key] == nil
+            else { continue }
+            if hasRoom(for: lane.host) { best = place } else { lastFull = lane.host }
         }
         return best
     }
@@ -336,33 +341,4 @@ private struct HostAdmissions {
     var count = 0
 
     var connections: Int { isMultiplexed ? min(1, count) : count }
-}
-
-/// The requests of one service to one host that wait.
-private struct WaitingLine {
-    struct Front: Comparable {
-        let priority: RequestPriority
-        let sequence: UInt64
-
-        static func < (lhs: Front, rhs: Front) -> Bool {
-            lhs.priority == rhs.priority ? lhs.sequence < rhs.sequence : lhs.priority > rhs.priority
-        }
-    }
-
-    /// By the raw value of the priority.
-    private var lists = RequestPriority.allCases.map { _ in WaiterList<RequestQueueState.Waiter>() }
-    var count: Int { lists.reduce(0) { $0 + $1.count } }
-
-    var front: Front? {
-        for index in lists.indices.reversed() {
-            guard let sequence = lists[index].first, let priority = RequestPriority(rawValue: index) else { continue }
-            return Front(priority: priority, sequence: sequence)
-        }
-        return nil
-    }
-
-    subscript(priority: RequestPriority) -> WaiterList<RequestQueueState.Waiter> {
-        get { lists[priority.rawValue] }
-        _modify { yield &lists[priority.rawValue] }
-    }
 }

@@ -18,10 +18,6 @@ struct WaiterList<Waiter: Sendable>: Sendable {
         entries[index].waiter = waiter
     }
 
-    mutating func removeFirst() -> Waiter? {
-        head < entries.count ? remove(at: head) : nil
-    }
-
     mutating func remove(_ sequence: UInt64) -> Waiter? {
         let index = position(of: sequence)
         guard index < entries.count, entries[index].sequence == sequence else { return nil }

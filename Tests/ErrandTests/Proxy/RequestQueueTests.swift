@@ -395,7 +395,8 @@ private struct WaiterListModel {
         case 2: insert(&random)
         case 5: reinsert(&random)
         case 3:
-            isSound = isSound && list.first == expected.first && list.removeFirst() == expected.first
+            isSound = isSound && list.first == expected.first
+            if let first = list.first { isSound = isSound && list.remove(first) == first }
             if !expected.isEmpty { expected.removeFirst() }
         case 4:
             guard let sequence = expected.randomElement(using: &random) else { return }
