@@ -100,7 +100,7 @@ struct CacheFile {
             inline = data
             head.write([])
             head.write(UInt64(data.count))
-            head.write(data.withUnsafeBytes(Self.checksum))
+            head.write(data.withUnsafeBytes { Checksum(of: $0).value })
         case .file(let name, let length, let checksum):
             head.write(Array(name.utf8))
             head.write(UInt64(length))
@@ -108,15 +108,9 @@ struct CacheFile {
         }
         var file = Writer()
         file.bytes = Self.magic
-        file.write(head.bytes.withUnsafeBytes(Self.checksum))
+        file.write(head.bytes.withUnsafeBytes { Checksum(of: $0).value })
         file.write(head.bytes)
         return file.bytes + inline
-    }
-
-    static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
-        var checksum = Checksum()
-        checksum.add(bytes)
-        return checksum.value
     }
 
     private struct Writer {
@@ -139,22 +133,21 @@ struct CacheFile {
     ) {
         var file = Reader(rest: bytes)
         guard file.take(8).map({ Array($0) == Self.magic }) == true, let checksum = file.number(),
-            let head = file.part(),
-            Self.checksum(head) == checksum
+            let head = file.part(), Checksum(of: head).value == checksum
         else { return nil }
         var reader = Reader(rest: head)
         guard let key = reader.part(), let status = reader.number(), let requested = reader.number(),
             let received = reader.number(), let url = reader.url(expected),
-            let selection = reader.selection(),
-            let headers = reader.headers(), let name = reader.text(), let length = reader.number(),
-            let sum = reader.number()
+            let selection = reader.lines(CacheSelection.Line.init),
+            let headers = reader.lines({ HTTPField($0, bytes: $1) }), let name = reader.text(),
+            let length = reader.number(), let sum = reader.number()
         else { return nil }
         self.key = Array(key)
         stored = StoredResponse(
             status: Int(status >> 1),
-            headers: headers,
+            headers: HTTPHeaders(headers),
             url: url,
-            selection: selection,
+            selection: CacheSelection(lines: selection),
             requestDate: Date(timeIntervalSinceReferenceDate: Double(bitPattern: requested)),
             responseDate: Date(timeIntervalSinceReferenceDate: Double(bitPattern: received)),
             isAdapted: status & 1 == 1,
@@ -169,7 +162,7 @@ struct CacheFile {
             body = .file(name: name, length: Int64(clamping: length), checksum: sum)
             return
         }
-        guard let inline = file.take(length), file.rest.isEmpty, Self.checksum(inline) == sum else { return nil }
+        guard let inline = file.take(length), file.rest.isEmpty, Checksum(of: inline).value == sum else { return nil }
         body = .bytes(Data(inline))
     }
 
@@ -191,26 +184,22 @@ struct CacheFile {
             return key?.url.absoluteString == text ? key?.url : URL(string: text)
         }
 
-        mutating func selection() -> CacheSelection? {
+        mutating func lines<Line>(_ make: (String, UnsafeRawBufferPointer) -> Line) -> [Line]? {
             guard let count = number() else { return nil }
-            var lines: [CacheSelection.Line] = []
+            var lines: [Line] = []
             for _ in 0..<count {
                 guard let name = text(), let value = part() else { return nil }
-                let text = value.isEmpty ? nil : String(decoding: value.dropping(1), as: UTF8.self)
-                lines.append(CacheSelection.Line(name: name, value: text))
+                lines.append(make(name, value))
             }
-            return CacheSelection(lines: lines)
+            return lines
         }
+    }
+}
 
-        mutating func headers() -> HTTPHeaders? {
-            guard let count = number() else { return nil }
-            var fields: [HTTPField] = []
-            for _ in 0..<count {
-                guard let name = text(), let value = part() else { return nil }
-                fields.append(HTTPField(name, bytes: value))
-            }
-            return HTTPHeaders(fields)
-        }
+extension CacheSelection.Line {
+    fileprivate init(_ name: String, _ stored: UnsafeRawBufferPointer) {
+        let value = stored.isEmpty ? nil : String(decoding: stored.dropping(1), as: UTF8.self)
+        self.init(name: name, value: value)
     }
 }
 

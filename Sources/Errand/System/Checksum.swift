@@ -4,6 +4,12 @@ struct Checksum {
 
     init(seed: UInt64 = 0) { value = seed &* 0x9E37_79B9_7F4A_7C15 ^ 0xD6E8_FEB8_6659_FD93 }
 
+    /// That of all bytes.
+    init(of bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) {
+        self.init(seed: seed)
+        add(bytes)
+    }
+
     /// The length of all calls but the last one is a multiple of 8.
     mutating func add(_ bytes: UnsafeRawBufferPointer) {
         let end = bytes.count & ~7
@@ -26,11 +32,7 @@ struct Checksum {
     /// Returns 32 digits, for the name of a file; two texts may have the same.
     static func name(of bytes: [UInt8]) -> String {
         let values = bytes.withUnsafeBytes { bytes in
-            [UInt64(1), 2].map { seed in
-                var checksum = Checksum(seed: seed)
-                checksum.add(bytes)
-                return checksum.value
-            }
+            [UInt64(1), 2].map { Checksum(of: bytes, seed: $0).value }
         }
         let digits = Array("0123456789abcdef".utf8)
         let name = (0..<32).map { digits[Int(values[$0 / 16] >> UInt64($0 % 16 * 4) & 15)] }
