@@ -26,23 +26,14 @@ struct CacheLookup {
     /// `nil` for a request that the cache has nothing to do with.
     mutating func entries() throws(APIError) -> [CacheEntry]? {
         guard use.policy != .bypass else { return nil }
-        guard !isRule else {
-            guard let key = CacheKey(keyRequest, by: use.policy) else {
-                let reason = "the cachePolicy needs a body that is in memory, without parts, and no longer than 1 MiB"
-                throw APIError(.invalidRequest, reason: reason)
-            }
-            self.key = key
-            return folder.map { entries([key], in: $0) }
+        guard let key = isRule ? CacheKey(keyRequest, by: use.policy) : CacheKey(request.url) else {
+            let reason = "the cachePolicy needs a body that is in memory, without parts, and no longer than 1 MiB"
+            throw APIError(.invalidRequest, reason: reason)
         }
-        let key = CacheKey(request.url)
         self.key = key
-        guard [.get, .head].contains(request.method), let folder else { return nil }
-        return entries([key] + partKeys, in: folder)
-    }
-
-    private mutating func entries(_ keys: [CacheKey], in folder: CacheFolder) -> [CacheEntry] {
+        guard isRule || [.get, .head].contains(request.method), let folder else { return nil }
         var (found, hasOthers) = ([CacheEntry](), false)
-        for key in keys {
+        for key in [key] + partKeys {
             found += folder.entries(key) { stored in
                 let isWanted = stored.matches(keyRequest)
                 hasOthers = hasOthers || !isWanted
