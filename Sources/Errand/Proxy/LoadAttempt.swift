@@ -104,10 +104,11 @@ final class LoadAttempt<Value: Sendable> {
 
     // MARK: The response
 
+    private var reader: ResponseReader { ResponseReader(call.service, trace: call.trace) }
+    private var statuses: Set<Int> { call.options.acceptedStatuses }
+
     func value(in response: APIResponse) throws(APIError) -> LoadedValue<Value> {
-        let statuses = call.options.acceptedStatuses
-        let reader = ResponseReader(call.service, trace: call.trace)
-        return try reader.read(response, by: call.serializer, accepting: statuses)
+        try reader.read(response, by: call.serializer, accepting: statuses)
     }
 
     /// `cache` has made the response, or is to store it.
@@ -120,21 +121,14 @@ final class LoadAttempt<Value: Sendable> {
             } catch {
                 // In the place of the file, the server may have sent a failure, of which no digest knows.
                 guard error.underlying is DigestMismatch, response.file != nil else { throw error }
-                let reader = ResponseReader(call.service)
-                _ = try reader.checked(response, by: call.serializer, accepting: call.options.acceptedStatuses)
+                _ = try reader.checked(response, by: call.serializer, accepting: statuses)
                 throw error
             }
             cache?.didAdapt(response)
         }
         guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
         guard !call.service.adapters.data.isEmpty else { return try value(in: response) }
-        let (serializer, statuses) = (call.serializer, call.options.acceptedStatuses)
-        return try await ResponseReader(call.service, trace: call.trace).read(
-            response,
-            by: serializer,
-            accepting: statuses,
-            adaptedIn: context
-        )
+        return try await reader.read(response, by: call.serializer, accepting: statuses, adaptedIn: context)
     }
 
     /// Reads a response for which nothing was sent.
@@ -148,8 +142,7 @@ final class LoadAttempt<Value: Sendable> {
     }
 
     @inline(never) func label(_ response: APIResponse) -> APIResponse {
-        if let trace = call.trace { return trace.label(response) }
-        return response.withLoad(call.id, attempt: number, queueTime: queueTime)
+        call.trace?.label(response) ?? response.withLoad(call.id, attempt: number, queueTime: queueTime)
     }
 
     // MARK: The failure
@@ -163,8 +156,7 @@ final class LoadAttempt<Value: Sendable> {
     }
 
     private func label(_ error: APIError) -> APIError {
-        if let trace = call.trace { return trace.label(error) }
-        return error.withLoad(call.id, attempt: number, queueTime: queueTime)
+        call.trace?.label(error) ?? error.withLoad(call.id, attempt: number, queueTime: queueTime)
     }
 
     /// For the adapters of failures; `nil` without them.
