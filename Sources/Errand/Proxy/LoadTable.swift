@@ -63,7 +63,7 @@ final class LoadTable: Sendable {
     /// For the list; the queue has the one that counts.
     func setPriority(_ priority: RequestPriority, of id: RequestID) { _ = update(id) { $0.priority = priority } }
 
-    func setMeter(_ meter: TransferMeter, of id: RequestID) { _ = update(id) { $0.meter = meter } }
+    func setMeter(_ meter: TransferMeter, of id: RequestID) { _ = update(id) { $0.transfer.meter = meter } }
 
     // Each of these returns whether the load is active.
 
@@ -97,7 +97,7 @@ final class LoadTable: Sendable {
         let former = update(id) { load in
             // Who finds no file from now on removes what is left of one that is being left.
             load.file?.willDiscard()
-            return exchange(&load.file, with: file)
+            return exchange(&load.transfer.file, with: file)
         }
         former??.discard(isRefused: isRefused)
         return former != nil
@@ -123,14 +123,13 @@ final class LoadTable: Sendable {
     func resetSentAgain(_ id: RequestID) { update(id) { $0.sentAgain = [] } }
 
     /// Counts one more who wants a load; not if the load waits for a login which needs the new one.
-    func join(_ id: RequestID, as role: LoginRole) -> Bool {
+    func join(_ id: RequestID, as role: LoginRole = .none) -> Bool {
         update(id) { load in
             guard load.loginRole.isLoginRequest || !role.isLoginRequest else { return false }
             load.claimants += 1
             return true
         } == true
     }
-    func join(_ id: RequestID) -> Bool { update(id) { $0.claimants += 1 } != nil }
 
     /// Counts one less who wants a load, which goes on without.
     func disown(_ id: RequestID) { _ = update(id) { $0.claimants -= 1 } }
@@ -172,7 +171,7 @@ struct ActiveLoad {
     /// Waits for the deadline.
     fileprivate(set) var timer: Task<Void, Never>?
     /// Boxed, because most loads have none, and hundreds of thousands may wait.
-    fileprivate(set) var transfer: Boxed<Transfer>?
+    fileprivate(set) var box: Boxed<Transfer>?
 
     /// What loads have that do not transfer everything in memory.
     struct Transfer {
@@ -180,16 +179,12 @@ struct ActiveLoad {
         var file: (any LoadFile)?
     }
 
-    fileprivate(set) var meter: TransferMeter? {
-        get { transfer?.wrappedValue.meter }
-        set { transfer = Boxed(wrappedValue: Transfer(meter: newValue, file: file)) }
+    fileprivate var transfer: Transfer {
+        get { box?.wrappedValue ?? Transfer() }
+        set { if box != nil || newValue.meter != nil || newValue.file != nil { box = Boxed(wrappedValue: newValue) } }
     }
-    fileprivate(set) var file: (any LoadFile)? {
-        get { transfer?.wrappedValue.file }
-        set {
-            if newValue != nil || file != nil { transfer = Boxed(wrappedValue: Transfer(meter: meter, file: newValue)) }
-        }
-    }
+    var meter: TransferMeter? { transfer.meter }
+    var file: (any LoadFile)? { transfer.file }
 
     var summary: ActiveRequest {
         ActiveRequest(
@@ -214,7 +209,6 @@ struct ActiveLoad {
         guard let file else { return interrupted(.cancelled(isMistake: isMistake)) }
         file.discardLater(isRefused: false) { [interrupted] in interrupted(.cancelled(isMistake: isMistake)) }
     }
-
 }
 
 /// Why a load ends before its work does.
