@@ -59,10 +59,23 @@ final class ResponseStream: HTTPBodyReceiver {
     /// Of the response that is the stream; `nil` until it has begun.
     var head: HTTPHeaders? { state.withLock(\.head) }
 
-    /// Called when the exchange has ended; returns when all elements are delivered, also before an error.
+    /// Called when the exchange has ended; returns when all elements are delivered, also before an error, and takes nothing more.
+    ///
+    /// Throws why the handler could not take them.
     func end<Value>(with result: Result<Value, APIError>) async throws(APIError) -> Value {
         if Task.isCancelled { close() }
-        try await drained()
+        await withCheckedContinuation { continuation in
+            let isDone = state.withLock { state in
+                guard state.isDraining else {
+                    state.isClosed = true
+                    return true
+                }
+                state.waiter = continuation
+                return false
+            }
+            if isDone { continuation.resume() }
+        }
+        if let failure = state.withLock(\.failure) { throw failure }
         let value = try result.get()
         try await handler.finish()
         return value
@@ -141,21 +154,5 @@ final class ResponseStream: HTTPBodyReceiver {
         }
         former.ready?()
         if failure != nil { didFail() }
-    }
-
-    /// Waits until everything is taken, and takes nothing more; throws why the handler could not.
-    private func drained() async throws(APIError) {
-        await withCheckedContinuation { continuation in
-            let isDone = state.withLock { state in
-                guard state.isDraining else {
-                    state.isClosed = true
-                    return true
-                }
-                state.waiter = continuation
-                return false
-            }
-            if isDone { continuation.resume() }
-        }
-        if let failure = state.withLock(\.failure) { throw failure }
     }
 }
