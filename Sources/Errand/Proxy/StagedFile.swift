@@ -92,14 +92,12 @@ final class StagedFile: LoadFile {
         let result = freeingBlocksLater(target) {
             state.withLock { state in
                 let result = Result { () throws(SystemError) in try place.move(from: url.path) }
-                removeFolder()
+                Self.removeFolder(folder)
                 state = .removed
                 return result
             }
         }
-        do throws(SystemError) { location.didMove(to: try result.get()) } catch {
-            throw TransportError(cannotWrite: target, error)
-        }
+        location.didMove(to: try result.mapError { TransportError(cannotWrite: target, $0) }.get())
     }
 
     var canContinue: Bool { false }
@@ -109,7 +107,7 @@ final class StagedFile: LoadFile {
     func discard(isRefused: Bool) {
         freeingBlocksLater(url) {
             state.withLock { state in
-                if case .made = state { removeFolder() }
+                if case .made = state { Self.removeFolder(folder) }
                 state = .removed
             }
         }
@@ -137,8 +135,6 @@ final class StagedFile: LoadFile {
             removeFolder(path)
         }
     }
-
-    private func removeFolder() { Self.removeFolder(folder) }
 
     private static func removeFolder(_ folder: String) {
         // More than once, because a transport that has not ended may add a file meanwhile.
