@@ -21,9 +21,7 @@ enum CacheSession {
 }
 
 /// How a load uses the cache of its proxy.
-///
-/// A class, because every step of a load would have a copy of a structure.
-final class CacheUse: Sendable {
+struct CacheUse: Sendable {
     /// Called with the stored response that a load shows, or without one.
     typealias ShowHandler = @Sendable ((any Sendable, APIResponse)?) -> Void
 
@@ -33,29 +31,14 @@ final class CacheUse: Sendable {
     /// That of the session in which the load began; `nil` if it cannot be used.
     let folder: CacheFolder?
     /// Whether the load is one of a list that is loaded again.
-    let isReloading: Bool
+    var isReloading = false
     /// Whether a response may be used that only the lack of another one permits.
-    let usesStale: Bool
+    var usesStale = true
     /// The load fails where it would be sent.
-    let failsWithoutNetwork: Bool
-    let storesAdapted: Bool
+    var failsWithoutNetwork = false
+    var storesAdapted = false
     /// For ``CachePolicy/first``.
-    let show: ShowHandler?
-
-    init(
-        _ policy: CachePolicy,
-        _ cache: APICache,
-        in folder: CacheFolder?,
-        isReloading: Bool = false,
-        usesStale: Bool = true,
-        failsWithoutNetwork: Bool = false,
-        storesAdapted: Bool = false,
-        show: ShowHandler? = nil
-    ) {
-        (self.policy, self.cache, self.folder) = (policy, cache, folder)
-        (self.isReloading, self.usesStale, self.failsWithoutNetwork) = (isReloading, usesStale, failsWithoutNetwork)
-        (self.storesAdapted, self.show) = (storesAdapted, show)
-    }
+    var show: ShowHandler?
 
     /// What decides.
     var rule: CachePolicy { isReloading ? policy.reloading : policy }
@@ -67,17 +50,13 @@ final class CacheUse: Sendable {
 
     /// For a request whose stored response may be too old.
     var sendingAgain: CacheUse {
-        CacheUse(
-            policy,
-            cache,
-            in: folder,
-            isReloading: true,
-            usesStale: false,
-            failsWithoutNetwork: failsWithoutNetwork,
-            storesAdapted: storesAdapted
-        )
+        var use = self
+        (use.isReloading, use.usesStale, use.show) = (true, false, nil)
+        return use
     }
 
     /// That of the load which validates what this one has used.
-    var revalidating: CacheUse { CacheUse(.reload, cache, in: folder, usesStale: false, storesAdapted: storesAdapted) }
+    var revalidating: CacheUse {
+        CacheUse(policy: .reload, cache: cache, folder: folder, usesStale: false, storesAdapted: storesAdapted)
+    }
 }

@@ -6,11 +6,11 @@ final class CacheReader<Value: Sendable> {
     private let call: Call<Value>
     private let proxy: APIProxy
     private let cache: CacheStage
-    private let use: CacheUse
+    private var use: CacheUse { cache.use }
 
     init(_ cache: CacheStage, for attempt: LoadAttempt<Value>) {
         (self.attempt, call, proxy) = (attempt, attempt.call, attempt.proxy)
-        (self.cache, use) = (cache, cache.use)
+        self.cache = cache
     }
 
     /// Returns the value of a stored response, before the load has a place in the queue; `nil` without one.

@@ -54,8 +54,9 @@ final class CacheStage {
     private var isGenerated = false
     private var hasMissed: Bool
 
-    /// `hasMissed` is whether another stage has looked for a response before.
-    init<Value>(_ use: CacheUse, of call: Call<Value>, in proxy: APIProxy, hasMissed: Bool = false) {
+    /// `nil` without a cache; `hasMissed` is whether another stage has looked for a response before.
+    init?<Value>(of call: Call<Value>, in proxy: APIProxy, hasMissed: Bool = false) {
+        guard let use = call.options.cache else { return nil }
         (self.use, self.proxy, self.hasMissed) = (use, proxy, hasMissed)
         (id, cookies, trace, statuses) = (call.id, call.cookies, call.trace, call.options.acceptedStatuses)
         revalidate = { proxy.revalidate(call, $0) }

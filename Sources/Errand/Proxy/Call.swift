@@ -79,7 +79,6 @@ final class Call<Value: Sendable>: Sendable {
 
     var loginRole: LoginRole { options.loginRole }
     var trace: LoadTrace? { options.trace }
-    @inline(never) func didRenewLogin() { trace?.emit(.renewed(.login)) }
 
     @inline(never) func willWaitForLogin() {
         trace?.willWaitForLogin(after: service.login.generation, limit: service.reloginTimeout)
@@ -175,10 +174,7 @@ struct LoadOptions: Sendable {
     var sendingAgain: LoadOptions {
         var options = self
         options.coalescesIdentical = false
-        if var extras = extras?.wrappedValue, let cache = extras.cache {
-            extras.cache = cache.sendingAgain
-            options.extras = Boxed(wrappedValue: extras)
-        }
+        options.extras?.wrappedValue.cache = cache?.sendingAgain
         return options
     }
 

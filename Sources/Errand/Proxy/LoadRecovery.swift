@@ -147,7 +147,7 @@ final class LoadRecovery<Value: Sendable> {
             // Each waiter keeps its own response; what they share is why the relogin failed.
             return error.type == .loginExpired ? refusal.caused(by: error) : error
         }
-        call.didRenewLogin()
+        call.trace?.emit(.renewed(.login))
         return nil
     }
 

@@ -42,7 +42,7 @@ final class LoadRunner<Value: Sendable> {
         attempt.begin()
         // Until it queues: it has its turn where it is sent, which headers and a relogin may delay.
         if call.isCoalescing, let deadline = call.deadline { proxy.startTimer(of: call.id, for: deadline) }
-        if let use = call.options.cache, let stored = try await storedValue(use) { return stored }
+        if call.options.cache != nil, let stored = try await storedValue() { return stored }
         call.service.retryBudget.countRequest(at: proxy.clock.uptime)
         while true {
             var sent: SentLogin?
@@ -156,11 +156,11 @@ final class LoadRunner<Value: Sendable> {
     // MARK: The cache
 
     /// Returns the value of a stored response; without one, takes the place of a load that has looked for it first.
-    @inline(never) private func storedValue(_ use: CacheUse) async throws(APIError) -> LoadedValue<Value>? {
-        let cache = CacheStage(use, of: call, in: proxy)
+    @inline(never) private func storedValue() async throws(APIError) -> LoadedValue<Value>? {
+        guard let cache = CacheStage(of: call, in: proxy) else { return nil }
         self.cache = cache
         if let stored = try await CacheReader(cache, for: attempt).value() { return stored }
-        if use.readsFirst(call.draft.method), !call.isCoalescing { try await turn.takeFirst { cache.willQueue() } }
+        if call.queuesLater, !call.isCoalescing { try await turn.takeFirst { cache.willQueue() } }
         return nil
     }
 
@@ -170,10 +170,10 @@ final class LoadRunner<Value: Sendable> {
         after error: APIError
     ) async -> LoadedValue<Value>? {
         let (call, proxy) = (attempt.call, attempt.proxy)
-        guard let use = call.options.cache, error.isOfUnreachableServer, proxy.loads.contains(call.id) else {
-            return nil
-        }
-        return await CacheReader(CacheStage(use, of: call, in: proxy, hasMissed: true), for: attempt).fallbackValue()
+        guard error.isOfUnreachableServer, proxy.loads.contains(call.id),
+            let cache = CacheStage(of: call, in: proxy, hasMissed: true)
+        else { return nil }
+        return await CacheReader(cache, for: attempt).fallbackValue()
     }
 
     /// Sends a request with the conditions of a stored response, or uses one that was stored while the load was in the queue.
@@ -187,8 +187,7 @@ final class LoadRunner<Value: Sendable> {
     ) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?)? {
         var step = prepared
         if step == nil {
-            let isRule = call.options.cache?.policy.isRule == true
-            let key = isRule && !call.service.adapters.isEmpty ? try await attempt.keyRequest() : nil
+            let key = cache.use.policy.isRule && !call.service.adapters.isEmpty ? try await attempt.keyRequest() : nil
             // The app's headers have been read once more.
             guard call.isCurrent(generation) else { return nil }
             step = try cache.step(for: request, keyRequest: key)

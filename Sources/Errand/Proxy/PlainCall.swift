@@ -91,7 +91,7 @@ struct PlainCall: Sendable {
     private var cacheUse: CacheUse? {
         guard let cache = proxy.cache, let backend else { return nil }
         let session = CacheSession.name(of: backend, proxy.jar(for: backend), sendsCookies: true)
-        return CacheUse(.bypass, cache, in: cache.session(session))
+        return CacheUse(policy: .bypass, cache: cache, folder: cache.session(session))
     }
 }
 

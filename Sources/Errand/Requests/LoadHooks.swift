@@ -117,9 +117,9 @@ extension BaseAPIRequest {
         let isReloading = pager?.isReloading == true
         let session = CacheSession.name(of: service, cookies, sendsCookies: options.sendsCookies)
         return CacheUse(
-            policy,
-            cache,
-            in: cache.session(session),
+            policy: policy,
+            cache: cache,
+            folder: cache.session(session),
             isReloading: isReloading,
             // A list keeps its items if it cannot be reloaded.
             usesStale: policy != .reload && (!isReloading || pager?.hasPages != true),
