@@ -7,11 +7,6 @@ struct CacheEntry: Sendable {
     /// With the folder of variants, if it varies.
     let name: String
     let key: CacheKey
-
-    var bodyName: String? {
-        guard case .file(let file) = body else { return nil }
-        return file.name
-    }
 }
 
 extension CacheEntry {

@@ -1,10 +1,14 @@
 import Foundation
 
-/// The body of a stored response: short ones are in the file of the response, other ones are open files, which can be read although
-/// they are removed meanwhile.
+/// The body of a stored response: short ones are in the file of the response, other ones have a file of their own.
 enum CacheBody: Sendable {
     case bytes(Data)
     case file(CacheBodyFile)
+
+    var fileName: String? {
+        guard case .file(let file) = self else { return nil }
+        return file.name
+    }
 
     /// `nil` if it is not what was stored.
     func data() -> Data? {
@@ -19,9 +23,10 @@ final class CacheBodyFile: Sendable {
     let name: String
     let length: Int64
     let checksum: UInt64
-    private let descriptor: FileDescriptor
+    /// Of one that is to be read: it can be although the file is removed meanwhile.
+    private let descriptor: FileDescriptor?
 
-    init(_ name: String, length: Int64, checksum: UInt64, _ descriptor: consuming FileDescriptor) {
+    init(_ name: String, length: Int64, checksum: UInt64, _ descriptor: consuming FileDescriptor? = nil) {
         (self.name, self.length, self.checksum) = (name, length, checksum)
         self.descriptor = descriptor
     }
@@ -37,7 +42,7 @@ final class CacheBodyFile: Sendable {
         let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
         defer { chunk.deallocate() }
         while offset < length {
-            guard let count = try? descriptor.fill(chunk, at: offset), count > 0 else { return false }
+            guard let count = try? descriptor?.fill(chunk, at: offset), count > 0 else { return false }
             let bytes = UnsafeRawBufferPointer(rebasing: chunk[..<count])
             checksum.add(bytes)
             try write(bytes)
@@ -55,24 +60,14 @@ struct CacheFile {
     /// In bytes; longer bodies have a file of their own.
     static let longestInlineBody = 64 << 10
 
-    enum Body {
-        case bytes(Data)
-        case file(name: String, length: Int64, checksum: UInt64)
-    }
-
     let stored: StoredResponse
     let key: [UInt8]
-    let body: Body
+    let body: CacheBody
     /// Whether it was looked for; otherwise its body was not read.
     private(set) var isWanted = true
 
-    init(_ stored: StoredResponse, key: CacheKey, body: Body) {
+    init(_ stored: StoredResponse, key: CacheKey, body: CacheBody) {
         (self.stored, self.key, self.body) = (stored, key.bytes, body)
-    }
-
-    var bodyName: String? {
-        guard case .file(let name, _, _) = body else { return nil }
-        return name
     }
 
     // MARK: Writing
@@ -101,10 +96,10 @@ struct CacheFile {
             head.write([])
             head.write(UInt64(data.count))
             head.write(data.withUnsafeBytes { Checksum(of: $0).value })
-        case .file(let name, let length, let checksum):
-            head.write(Array(name.utf8))
-            head.write(UInt64(length))
-            head.write(checksum)
+        case .file(let file):
+            head.write(Array(file.name.utf8))
+            head.write(UInt64(file.length))
+            head.write(file.checksum)
         }
         var file = Writer()
         file.bytes = Self.magic
@@ -159,7 +154,7 @@ struct CacheFile {
             return
         }
         guard name.isEmpty else {
-            body = .file(name: name, length: Int64(clamping: length), checksum: sum)
+            body = .file(CacheBodyFile(name, length: Int64(clamping: length), checksum: sum))
             return
         }
         guard let inline = file.take(length), file.rest.isEmpty, Checksum(of: inline).value == sum else { return nil }

@@ -75,11 +75,11 @@ final class CacheFolder: Sendable {
         guard file.key == key.bytes else { return nil }
         switch file.body {
         case .bytes(let data): return CacheEntry(stored: file.stored, body: .bytes(data), name: name, key: key)
-        case .file(let bodyName, let length, let checksum):
+        case .file(let found):
             do throws(SystemError) {
                 let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
-                let descriptor = try FileDescriptor(opening: bodyName, flags, in: folder)
-                let body = CacheBodyFile(bodyName, length: length, checksum: checksum, descriptor)
+                let descriptor = try FileDescriptor(opening: found.name, flags, in: folder)
+                let body = CacheBodyFile(found.name, length: found.length, checksum: found.checksum, descriptor)
                 return CacheEntry(stored: file.stored, body: .file(body), name: name, key: key)
             } catch {
                 guard !error.isOfProcess else { return nil }
@@ -91,7 +91,7 @@ final class CacheFolder: Sendable {
     /// What another load has stored while the body was looked for; removes a response whose body has gone.
     private func replacement(of former: CacheFile, _ name: String, _ key: CacheKey) -> CacheEntry? {
         guard case .file(let file) = file(name, for: key) else { return nil }
-        if file.bodyName != former.bodyName { return entry(file, name, key) }
+        if file.body.fileName != former.body.fileName { return entry(file, name, key) }
         remove(name)
         return nil
     }
@@ -147,7 +147,7 @@ final class CacheFolder: Sendable {
     /// The file of a response's body, if it has one; nothing is reported, so that no code of the app is called.
     private func bodyName(of name: String) -> String? {
         guard case .file(let file)? = try? read(name) else { return nil }
-        return file.bodyName
+        return file.body.fileName
     }
 
     private func didFind(_ name: String, reason: String) {
@@ -158,7 +158,7 @@ final class CacheFolder: Sendable {
     /// Called for an entry whose body is not what was stored.
     func removeDamaged(_ entry: CacheEntry) {
         // Not what another load has stored meanwhile.
-        guard case .file(let file) = file(entry.name), file.bodyName == entry.bodyName else { return }
+        guard case .file(let file) = file(entry.name), file.body.fileName == entry.body.fileName else { return }
         remove(entry)
         report(APICacheError(.unreadable, reason: "a stored response was removed: its body is damaged"))
     }
@@ -201,11 +201,11 @@ final class CacheFolder: Sendable {
             }
             if let former { remove(former) }
         } catch {
-            if let own = new.bodyName { remove(own) }
+            if let own = new.body.fileName { remove(own) }
             throw error
         }
         // Another process may have been the last one.
-        if let own = new.bodyName, bodyName(of: name) != own { remove(own) }
+        if let own = new.body.fileName, bodyName(of: name) != own { remove(own) }
         if name != key.name {
             CacheFileGroup.removeLeastRecentlyUsed(in: "\(path)/\(key.name)", keeping: Self.maxVariants)
         }
@@ -223,17 +223,12 @@ final class CacheFolder: Sendable {
     /// With other lines, and the same body.
     func update(_ entry: CacheEntry, to stored: StoredResponse) throws(SystemError) {
         guard !hasEnded.load(ordering: .acquiring) else { return }
-        let body: CacheFile.Body =
-            switch entry.body {
-            case .bytes(let data): .bytes(data)
-            case .file(let file): .file(name: file.name, length: file.length, checksum: file.checksum)
-            }
         try turn.withLock { _ throws(SystemError) in
             // Not what another load has stored meanwhile.
-            guard case .file(let file)? = try? read(entry.name), file.bodyName == entry.bodyName,
+            guard case .file(let file)? = try? read(entry.name), file.body.fileName == entry.body.fileName,
                 file.stored.responseDate == entry.stored.responseDate
             else { return }
-            try write(CacheFile(stored, key: entry.key, body: body), to: entry.name)
+            try write(CacheFile(stored, key: entry.key, body: entry.body), to: entry.name)
         }
     }
 
@@ -249,7 +244,7 @@ final class CacheFolder: Sendable {
     }
 
     /// A long body gets a file of its own; returns the number of bytes of both.
-    private func write(_ content: CacheContent, for name: String) throws(SystemError) -> (CacheFile.Body, Int64) {
+    private func write(_ content: CacheContent, for name: String) throws(SystemError) -> (CacheBody, Int64) {
         if case .data(let data) = content, data.count <= CacheFile.longestInlineBody {
             return (.bytes(data), Int64(data.count))
         }
@@ -262,7 +257,7 @@ final class CacheFolder: Sendable {
                 checksum.add(bytes)
                 length += Int64(bytes.count)
             }
-            return (.file(name: bodyName, length: length, checksum: checksum.value), length)
+            return (.file(CacheBodyFile(bodyName, length: length, checksum: checksum.value)), length)
         } catch {
             remove(bodyName)
             throw error
@@ -277,7 +272,7 @@ final class CacheFolder: Sendable {
 
     func remove(_ entry: CacheEntry) {
         remove(entry.name)
-        if let body = entry.bodyName { remove(body) }
+        if let body = entry.body.fileName { remove(body) }
     }
 
     /// All that is stored under a key.
@@ -306,7 +301,7 @@ final class CacheFolder: Sendable {
     private func remove(_ name: String) { unlinkat(folder.number, name, 0) }
 
     private func remove(_ file: CacheFile, _ name: String) {
-        if let body = file.bodyName { remove(body) }
+        if let body = file.body.fileName { remove(body) }
         remove(name)
     }
 
