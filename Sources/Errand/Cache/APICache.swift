@@ -101,12 +101,12 @@ public final class APICache: Sendable {
 
     /// Calls the error hook of `owner`, which is not retained.
     func attach(to owner: any CookieJarOwner) {
-        let (_, present) = state.withLock { state in
+        // The present owner is returned from the lock: reading it retains it, and releasing it may deinitialize it.
+        state.withLock { state in
             let present = state.owner
             if present == nil { state.owner = owner }
-            return ((), present)
+            return present
         }
-        withExtendedLifetime(present) {}
     }
 
     // MARK: Sessions
@@ -147,11 +147,10 @@ public final class APICache: Sendable {
     /// Another process has ended it: the next load opens a new one.
     func drop(_ session: CacheFolder) {
         session.end()
-        let removed = state.withLock { state in
+        state.withLock { state in
             state.isUsable = false
             return state.sessions[session.name] === session ? state.sessions.removeValue(forKey: session.name) : nil
         }
-        withExtendedLifetime(removed) {}
     }
 
     /// What is stored with the cookies of a jar is found by no load that begins later.
@@ -198,13 +197,12 @@ public final class APICache: Sendable {
     }
 
     private func makeFolder() -> Bool {
-        let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o700]
         var reason: String?
         do {
             try FileManager.default.createDirectory(
                 atPath: folder,
                 withIntermediateDirectories: true,
-                attributes: attributes
+                attributes: [.posixPermissions: 0o700]
             )
             reason = stat(ofTarget: folder)?.reasonToRefuseFolder
         } catch {

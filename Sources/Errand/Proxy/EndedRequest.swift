@@ -125,10 +125,7 @@ final class EndingPublisher: Sendable {
         }
     }
 
-    func removeReader(_ number: Int) {
-        let reader = state.withLock { $0.readers.removeValue(forKey: number) }
-        withExtendedLifetime(reader) {}
-    }
+    func removeReader(_ number: Int) { state.withLock { $0.readers.removeValue(forKey: number) } }
 
     func publish(_ make: () -> EndedRequest) {
         guard state.withLock({ !$0.readers.isEmpty }) else { return }
