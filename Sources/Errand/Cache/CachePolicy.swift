@@ -74,20 +74,10 @@ enum CacheDecision {
 
 extension CachePolicy {
     /// Whether its entries are those of the app's own rules.
-    var isRule: Bool {
-        switch self {
-        case .http, .bypass, .reload, .onlyIfCached: false
-        default: true
-        }
-    }
+    var isRule: Bool { self != .http && self != .bypass && self != .reload && self != .onlyIfCached }
 
     /// Whether it may end a load before it has a place in the queue.
-    var readsFirst: Bool {
-        switch self {
-        case .bypass, .reload, .fallback: false
-        default: true
-        }
-    }
+    var readsFirst: Bool { self != .bypass && self != .reload && self != .fallback }
 
     /// For a list that is loaded again.
     var reloading: CachePolicy {
@@ -207,7 +197,7 @@ extension Duration {
 
 extension StoredResponse {
     /// Whether a private cache may store it, and has a use for it (RFC 9111 section 3).
-    func isStorable(for request: HTTPRequest, usesHeuristics: Bool) -> Bool {
+    func isStorable(for request: HTTPRequest) -> Bool {
         let control = CacheControl(headers)
         // Those are of one request, its conditions or its connection, or of the network (RFC 9110 section 15, RFC 6585).
         guard status >= 200, ![304, 408, 412, 416, 417, 421, 425, 428, 429, 431, 511].contains(status) else {
@@ -227,9 +217,7 @@ extension StoredResponse {
         default: return false
         }
         if status == 206, storedRange == nil { return false }
-        if isExplicit { return true }
-        guard isHeuristicallyCacheable(control) else { return false }
-        return conditions != nil
+        return isExplicit || isHeuristicallyCacheable(control) && conditions != nil
     }
 
     /// The statuses whose meaning for a cache is known (RFC 9110 section 15).

@@ -149,7 +149,7 @@ struct CacheLookup {
         // Most of what is not stored says so.
         guard isRule ? response.status != 304 : CacheControl(response.headers).mayBeStored,
             let stored = StoredResponse(response, to: keyRequest, requestDate: self.date, responseDate: date),
-            isRule || stored.isStorable(for: request, usesHeuristics: use.cache.usesHeuristics)
+            isRule || stored.isStorable(for: request)
         else { return nil }
         return stored
     }

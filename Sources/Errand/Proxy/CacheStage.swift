@@ -111,13 +111,11 @@ final class CacheStage {
         }
     }
 
-    /// Returns what is stored of the address that a response leads to; without it, `request`, which is sent there, has the
+    /// Returns what is stored of the address that a redirect leads to; without it, `request`, which is sent there, has the
     /// conditions of what is stored.
     ///
     /// Only after requests that read. A rule of an app stores the last response as that of the first address.
-    @inline(never) func follow(_ response: HTTPResponse, with request: inout HTTPRequest) throws(APIError)
-        -> APIResponse?
-    {
+    @inline(never) func follow(_ request: inout HTTPRequest) throws(APIError) -> APIResponse? {
         // What has changed something on the server must not be sent again for a response that is of no use.
         guard let lookup, [.get, .head].contains(lookup.request.method), use.policy != .bypass, !use.policy.isRule
         else { return nil }

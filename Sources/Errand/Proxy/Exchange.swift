@@ -170,15 +170,16 @@ final class Exchange {
         redirects.append(current.url)
         current = next
         trace?.redirected(response)
-        return storedResponse(after: response)
+        return storedResponse()
     }
 
-    private func storedResponse(after redirect: HTTPResponse) -> APIResponse? {
+    /// Of the address that a redirect has led to.
+    private func storedResponse() -> APIResponse? {
         guard let cache, first.destination == .memory else { return nil }
         var request = current
         request.destination = .memory
         // Errors are of rules and of files alone.
-        let stored = try? cache.follow(redirect, with: &request)
+        let stored = try? cache.follow(&request)
         current.headers = request.headers
         return stored
     }

@@ -458,11 +458,11 @@ struct CachePolicyTests {
         for (method, status, headers, isStorable) in expected {
             let request = request([:], method)
             let stored = try stored(headers, status: status, to: request)
-            let isStored = stored.isStorable(for: request, usesHeuristics: false)
+            let isStored = stored.isStorable(for: request)
             #expect(isStored == isStorable, "\(method) \(status) \(headers.map(\.value))")
         }
         let asked = request(["Cache-Control": "no-store"])
-        #expect(try !stored(fresh, to: asked).isStorable(for: asked, usesHeuristics: false))
+        #expect(try !stored(fresh, to: asked).isStorable(for: asked))
         let response = APIResponse(HTTPResponse(status: 200, headers: fresh.merging(["Vary": "*"])), url: Self.url)
         #expect(StoredResponse(response, to: request(), requestDate: Self.start, responseDate: Self.start) == nil)
     }
