@@ -228,14 +228,13 @@ extension StoredResponse {
 enum HTTPDate {
     static func parse(_ text: String) -> Date? {
         let bytes = Array(text.utf8)
-        guard hasShape(bytes[...], "aaa aaa _0 00:00:00 0000") || hasWeekdayAndShape(bytes) else { return nil }
-        return CookieDate.parse(bytes)
-    }
-
-    private static func hasWeekdayAndShape(_ bytes: [UInt8]) -> Bool {
+        // After the name of the day.
         let rest = bytes.drop(while: \.isASCIILetter)
-        if rest.startIndex == 3, hasShape(rest, ", 00 aaa 0000 00:00:00 GMT") { return true }
-        return rest.startIndex > 3 && hasShape(rest, ", 00-aaa-00 00:00:00 GMT")
+        let isDate =
+            hasShape(bytes[...], "aaa aaa _0 00:00:00 0000")
+            || rest.startIndex == 3 && hasShape(rest, ", 00 aaa 0000 00:00:00 GMT")
+            || rest.startIndex > 3 && hasShape(rest, ", 00-aaa-00 00:00:00 GMT")
+        return isDate ? CookieDate.parse(bytes) : nil
     }
 
     /// In a shape, `a` is a letter, `0` a digit, and `_` a digit or a space.
