@@ -25,10 +25,6 @@ protocol LoadFile: AnyObject, Sendable {
 ///
 /// Once the folder is removed, a transport that is still writing leaves no file.
 final class StagedFile: LoadFile {
-    private enum State {
-        case new, made, removed
-    }
-
     let place: FilePlace
     /// Has the target's name, so that errors name the target.
     let url: URL
@@ -39,7 +35,7 @@ final class StagedFile: LoadFile {
     private static let searched = Lock<Set<String>>([])
 
     // Held while the folder is made or removed, so that it is never made once it was removed.
-    private let state = Lock(State.new)
+    private let isRemoved = Lock(false)
 
     /// Makes nothing.
     init(for destination: HTTPRequest.Destination) throws(TransportError) {
@@ -53,11 +49,9 @@ final class StagedFile: LoadFile {
     /// Returns `false` if the folder was removed already.
     func make() throws(TransportError) -> Bool {
         try place.check()
-        let (isMade, error) = state.withLock { state -> (Bool, SystemError?) in
-            guard case .new = state else { return (false, nil) }
-            guard mkdir(folder, 0o700) == 0 else { return (false, .last("mkdir")) }
-            state = .made
-            return (true, nil)
+        let (isMade, error) = isRemoved.withLock { isRemoved -> (Bool, SystemError?) in
+            guard !isRemoved else { return (false, nil) }
+            return mkdir(folder, 0o700) == 0 ? (true, nil) : (false, .last("mkdir"))
         }
         if let error { throw TransportError(cannotWrite: target, error) }
         if isMade { Self.removeRest(beside: folder, in: place.folder.path) }
@@ -90,10 +84,10 @@ final class StagedFile: LoadFile {
 
     func commit() throws(TransportError) {
         let result = freeingBlocksLater(target) {
-            state.withLock { state in
+            isRemoved.withLock { isRemoved in
                 let result = Result { () throws(SystemError) in try place.move(from: url.path) }
                 Self.removeFolder(folder)
-                state = .removed
+                isRemoved = true
                 return result
             }
         }
@@ -106,9 +100,9 @@ final class StagedFile: LoadFile {
 
     func discard(isRefused: Bool) {
         freeingBlocksLater(url) {
-            state.withLock { state in
-                if case .made = state { Self.removeFolder(folder) }
-                state = .removed
+            isRemoved.withLock { isRemoved in
+                Self.removeFolder(folder)
+                isRemoved = true
             }
         }
     }
