@@ -67,11 +67,10 @@ final class SharedProxyConfiguration: Sendable {
     }
 
     func makeProxy() -> APIProxy {
-        let jar = CookieJar(file: CookieJar.defaultFile())
-        guard let configuration = use() else { return APIProxy(cookies: jar) }
+        let configuration = use() ?? APIProxyConfiguration()
         return APIProxy(
             transport: configuration.customTransport,
-            cookies: jar,
+            cookies: CookieJar(file: CookieJar.defaultFile()),
             queueLimits: configuration.queueLimits,
             clock: configuration.clock,
             monitors: configuration.monitors,

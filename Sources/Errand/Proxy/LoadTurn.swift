@@ -88,12 +88,10 @@ final class LoadTurn<Value: Sendable> {
     /// login has expired then. Not where an adapter may wait for a load that needs the place.
     private func mayBeRefusal(_ response: APIResponse, of login: SentLogin) -> Bool {
         guard call.renewsLogin, !call.service.adapters.adaptsResponses else { return false }
+        // To read 4 KB takes less time than to send a request.
         return !login.isProven || call.service.loginExpiredStatuses.contains(response.status)
-            || response.file == nil && response.body.count <= Self.longestRefusal
+            || response.file == nil && response.body.count <= 4_096
     }
-
-    /// In bytes; to read as much takes less time than to send a request.
-    private static var longestRefusal: Int { 4_096 }
 
     /// After a failure, when a cancel or a wait may have released the place.
     func didFail() { place = .unknown }
