@@ -33,9 +33,7 @@ final class CacheReader<Value: Sendable> {
                 cache.didMiss(miss)
                 if let show = use.show { show(try await shownValue()) }
                 if lookup.isSent { cache.prepared = CacheStage.Prepared(lookup.request, step, in: generation) }
-                if let error = lookup.error, let stale = try cache.response(after: error),
-                    let value = try await value(of: stale)
-                {
+                if let error = lookup.error, let value = try await value(of: cache.response(after: error)) {
                     return value
                 }
             }
@@ -44,18 +42,16 @@ final class CacheReader<Value: Sendable> {
         }
         guard use.failsWithoutNetwork else { return nil }
         let error = APIError(.noNetwork, reason: "there is no network, and failsWhenUnreachable is true")
-        if let stale = try cache.response(after: error), let value = try await value(of: stale) { return value }
-        throw error
+        guard let value = try await value(of: cache.response(after: error)) else { throw error }
+        return value
     }
 
     /// For a load that has failed because there is no network.
     @inline(never) func fallbackValue() async -> LoadedValue<Value>? {
         do throws(APIError) {
             let request = try await attempt.keyRequest(isOfLookup: true)
-            guard case .send = try cache.step(for: request), let response = try cache.staleResponse() else {
-                return nil
-            }
-            return try await value(of: response)
+            guard case .send = try cache.step(for: request) else { return nil }
+            return try await value(of: cache.staleResponse())
         } catch {
             return nil
         }
@@ -83,14 +79,14 @@ final class CacheReader<Value: Sendable> {
     }
 
     @inline(never) private func shownValue() async throws(APIError) -> (any Sendable, APIResponse)? {
-        guard let response = try cache.staleResponse(), let value = try await value(of: response) else { return nil }
+        guard let value = try await value(of: cache.staleResponse()) else { return nil }
         cache.didShow()
         return (value.value, value.response)
     }
 
     /// Returns `nil` for a response that is of no use to the app any more, such as one of an older version of its types.
-    private func value(of response: APIResponse) async throws(APIError) -> LoadedValue<Value>? {
-        let response = attempt.label(response)
+    private func value(of response: APIResponse?) async throws(APIError) -> LoadedValue<Value>? {
+        guard let response = response.map(attempt.label) else { return nil }
         do throws(APIError) {
             let value = try await attempt.storedValue(in: response.forgotten(by: cache.forget), cache)
             cache.didUse(response)
