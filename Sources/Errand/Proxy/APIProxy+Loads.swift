@@ -24,28 +24,30 @@ extension APIProxy {
 
     package var queuedCount: Int { queue.waitingCount }
 
-    /// Begins the work of a load, which must release its admission, away from the caller's actor.
-    func start(
-        _ id: RequestID,
-        in lane: QueueLane?,
-        trace: LoadTrace?,
-        work: @escaping @Sendable (QueueSlot) async -> Void
+    /// Begins the work of a load away from the caller's actor; `ended` is called there.
+    func start<Value>(
+        _ call: Call<Value>,
+        ended: @escaping @Sendable (Result<LoadedValue<Value>, APIError>) -> Void
     ) {
         // Those of this load, not of the one whose end admits it.
         let (priority, scope) = (Task.currentPriority, LoadScope())
-        let begin: @Sendable (QueueAdmission) -> Void = { [self] admission in
+        let work: @Sendable (QueueAdmission) -> Void = { [self] admission in
             let (lane, queueTime) = (admission.lane, admission.queueTime)
             let task = scope.task(priority: priority) { [self] in
-                await work(QueueSlot(queue, number: id.queueNumber, lane: lane, queueTime: queueTime))
+                let slot = QueueSlot(queue, number: call.id.queueNumber, lane: lane, queueTime: queueTime)
+                // A load that may share an exchange or use a stored response has its turn later.
+                if !call.queuesLater { begin(call) }
+                ended(await LoadRunner(call, in: self, slot: slot).result())
             }
-            if !loads.setTask(task, of: id) { task.cancel() }
+            if !loads.setTask(task, of: call.id) { task.cancel() }
         }
-        guard let lane, !queue.enter(QueuePlace(number: id.queueNumber, lane: lane), start: begin) else {
-            return begin((lane, .zero))
+        let number = call.id.queueNumber
+        guard let lane = call.lane, !queue.enter(QueuePlace(number: number, lane: lane), start: work) else {
+            return work((call.lane, .zero))
         }
         // A load that was cancelled meanwhile may have left the queue before it entered it.
-        if !loads.setWaiting(in: lane, of: id) { queue.withdraw([(id.queueNumber, lane)]) }
-        trace?.didQueue()
+        if !loads.setWaiting(in: lane, of: call.id) { queue.withdraw([(number, lane)]) }
+        call.trace?.didQueue()
     }
 
     /// Ends loads that were removed from the table.
@@ -67,10 +69,7 @@ extension APIProxy {
         _ call: Call<Value>,
         ended: @escaping @MainActor @Sendable (Result<LoadedValue<Value>, APIError>) -> Void
     ) {
-        start(call.id, in: call.lane, trace: call.trace) { [self] slot in
-            // A load that may share an exchange or use a stored response has its turn later.
-            if !call.queuesLater { begin(call) }
-            let result = await LoadRunner(call, in: self, slot: slot).result()
+        start(call) { [loads, delivery] result in
             delivery.deliver(isOneOfMany: loads.count >= Self.manyLoads) { ended(result) }
         }
     }
@@ -84,11 +83,7 @@ extension APIProxy {
         let (trace, end) = insert(id, call.draft, .background, to: call.service, as: call.loginRole, willEnd: release)
         // A logout that has ended that load may have been before this one was in the table.
         if !loads.contains(call.id) { cancelRequest(id) }
-        let revalidation = call.revalidating(as: id, use, trace: trace)
-        start(id, in: revalidation.lane, trace: trace) { [self] slot in
-            begin(revalidation)
-            end(await LoadRunner(revalidation, in: self, slot: slot).result().map(\.response))
-        }
+        start(call.revalidating(as: id, use, trace: trace)) { end($0.map(\.response)) }
     }
 
     /// Begins a load without a request object; `willEnd` and `ended` are called once, on any thread.

@@ -19,7 +19,7 @@ final class Call<Value: Sendable>: Sendable {
         draft: RequestDraft,
         serializer: ResponseSerializer<Value>,
         options: LoadOptions,
-        progress: TransferProgress.Handler?,
+        progress: TransferProgress.Handler? = nil,
         endedSessions: Int? = nil
     ) {
         self.id = id
@@ -63,7 +63,6 @@ final class Call<Value: Sendable>: Sendable {
             options: LoadOptions(
                 priority: .background,
                 loginRole: loginRole,
-                coalescesIdentical: false,
                 extras: LoadOptions.Extras(
                     retryPolicy: .never,
                     deadline: options.deadline,
@@ -72,7 +71,6 @@ final class Call<Value: Sendable>: Sendable {
                     cache: cache
                 )
             ),
-            progress: nil,
             endedSessions: endedSessions
         )
     }
@@ -164,7 +162,7 @@ struct LoadOptions: Sendable {
     var coalescesIdentical: Bool
     private var extras: Boxed<Extras>?
 
-    init(priority: RequestPriority, loginRole: LoginRole, coalescesIdentical: Bool, extras: Extras) {
+    init(priority: RequestPriority, loginRole: LoginRole, coalescesIdentical: Bool = false, extras: Extras) {
         self.priority = priority
         self.loginRole = loginRole
         self.coalescesIdentical = coalescesIdentical

@@ -57,10 +57,8 @@ struct PlainCall: Sendable {
     }
 
     private func run(_ call: Call<Void>, _ end: @escaping @Sendable (Result<APIResponse, APIError>) -> Void) {
-        proxy.start(id, in: call.lane, trace: call.trace) { slot in
-            proxy.begin(call)
-            let result = await LoadRunner(call, in: proxy, slot: slot).result().map(\.response)
-            end(result.flatMapError { $0.responseOfStatus.map(Result.success) ?? .failure($0) })
+        proxy.start(call) {
+            end($0.map(\.response).flatMapError { $0.responseOfStatus.map(Result.success) ?? .failure($0) })
         }
     }
 
@@ -80,7 +78,6 @@ struct PlainCall: Sendable {
             options: LoadOptions(
                 priority: .normal,
                 loginRole: role,
-                coalescesIdentical: false,
                 extras: LoadOptions.Extras(deadline: request.deadline, trace: trace, cache: cacheUse)
             ),
             progress: proxy.progress(of: id, sending: draft, streams: false, progress)
