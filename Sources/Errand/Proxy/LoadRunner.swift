@@ -50,7 +50,7 @@ final class LoadRunner<Value: Sendable> {
                 let login = try await turn.take()
                 sent = login
                 guard let response = try await response(in: login) else { continue }
-                if call.options.stream != nil, try await reconnects(after: nil, in: login) { continue }
+                if call.options.stream != nil, try await reconnects(after: nil) { continue }
                 let isAdapted = call.service.adapters.adaptsResponses
                 let loaded =
                     isAdapted ? try await attempt.adaptedValue(in: response, cache) : try attempt.value(in: response)
@@ -63,7 +63,7 @@ final class LoadRunner<Value: Sendable> {
                 if cache?.bypass(after: error) == true { continue }
                 // Not what has just failed.
                 if error.response != nil, isStored || cache?.used != nil { cache?.bypass(isUseless: false) }
-                if call.options.stream != nil, try await reconnects(after: error, in: sent) { continue }
+                if call.options.stream != nil, try await reconnects(after: error) { continue }
                 let failure = attempt.failure(error)
                 try await recover(from: failure, in: sent)
             }
@@ -185,19 +185,21 @@ final class LoadRunner<Value: Sendable> {
         _ prepared: CacheStage.Step?,
         in generation: Int
     ) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?)? {
-        var step = prepared
-        if step == nil {
+        let step: CacheStage.Step
+        if let prepared {
+            step = prepared
+        } else {
             let key = cache.use.policy.isRule && !call.service.adapters.isEmpty ? try await attempt.keyRequest() : nil
             // The app's headers have been read once more.
             guard call.isCurrent(generation) else { return nil }
             step = try cache.step(for: request, keyRequest: key)
-            if case .send(_, let miss)? = step { cache.didMiss(miss) }
+            if case .send(_, let miss) = step { cache.didMiss(miss) }
         }
         switch step {
-        case .use(let response)?:
+        case .use(let response):
             cache.didUse(response)
             return (response, nil)
-        case .send(let sent, _)?:
+        case .send(let sent, _):
             do throws(APIError) {
                 let received =
                     call.isCoalescing ? try await sharedResponse(to: sent, in: generation) : try await exchange(sent)
@@ -213,7 +215,6 @@ final class LoadRunner<Value: Sendable> {
                 cache.didUse(stale)
                 return (stale, nil)
             }
-        case nil: return nil
         }
     }
 
@@ -226,7 +227,7 @@ final class LoadRunner<Value: Sendable> {
             try await recovery.recover(from: failure, in: login, turn.slot, attempt.failureContext())
             attempt.begin()
         } catch {
-            guard call.options.stream != nil, try await reconnects(after: error, in: login) else { throw error }
+            guard call.options.stream != nil, try await reconnects(after: error) else { throw error }
         }
     }
 
@@ -270,10 +271,7 @@ final class LoadRunner<Value: Sendable> {
     }
 
     /// Returns whether the stream is to be requested again, and waits until then.
-    @inline(never) private func reconnects(
-        after error: APIError?,
-        in login: SentLogin?
-    ) async throws(APIError) -> Bool {
+    @inline(never) private func reconnects(after error: APIError?) async throws(APIError) -> Bool {
         guard let stream = call.options.stream, error?.type != .cancelled else { return false }
         switch stream.nextStep(after: error) {
         case .recover: return false
