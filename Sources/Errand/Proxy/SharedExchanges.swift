@@ -210,7 +210,7 @@ private struct SharedExchange {
             self.generation = generation
             cookieGeneration = call.cookies?.generation
             cacheFolder = (call.options.cache?.folder).map(ObjectIdentifier.init)
-            // Also those of other processes.
+            // Also those of other proxies with the same cache.
             changeCount = changes + (call.options.cache?.folder?.invalidationCount ?? 0)
             // One of a relogin does not queue, and must not wait for one that does.
             isLoginRequest = call.loginRole.isLoginRequest
