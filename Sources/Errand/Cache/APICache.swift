@@ -26,7 +26,6 @@ public final class APICache: Sendable {
         /// The beginnings of the names of those whose responses could not be removed, and are not to be found; with the names of
         /// those that have been removed since.
         var unremoved: [String: Set<String>] = [:]
-        var isUsable = false
         /// What is being validated after it was used.
         var validating: Set<String> = []
         /// Stored since the last count of everything; `nil` before the first one.
@@ -44,11 +43,9 @@ public final class APICache: Sendable {
             var unused: [CacheFolder] = []
             // Not the keys themselves: they would refer to each.
             for name in Array(sessions.keys) {
-                guard let index = sessions.index(forKey: name), isKnownUniquelyReferenced(&sessions.values[index])
-                else {
-                    continue
+                if let index = sessions.index(forKey: name), isKnownUniquelyReferenced(&sessions.values[index]) {
+                    unused.append(sessions.remove(at: index).value)
                 }
-                unused.append(sessions.remove(at: index).value)
             }
             return unused
         }
@@ -117,7 +114,7 @@ public final class APICache: Sendable {
             if session.seemsCurrent { return session }
             drop(session)
         }
-        guard state.withLock({ $0.isUsable }) || makeFolder(), isRemoved(name) else { return nil }
+        guard makeFolder(), isRemoved(name) else { return nil }
         do throws(SystemError) {
             let new = try CacheFolder("\(folder)/\(name)", name: name) { [weak self] in self?.report($0) }
             let (session, _) = state.withLock { state in
@@ -135,10 +132,7 @@ public final class APICache: Sendable {
             return tries > 1 ? self.session(name, tries: tries - 1) : nil
         } catch {
             // The folder of all of them may have been removed, or another process has ended a session just now.
-            if error.number == ENOENT {
-                state.withLock { $0.isUsable = false }
-                if tries > 1 { return self.session(name, tries: tries - 1) }
-            }
+            if error.number == ENOENT, tries > 1 { return self.session(name, tries: tries - 1) }
             report(APICacheError(.unusableFolder, reason: error.reason))
             return nil
         }
@@ -148,8 +142,7 @@ public final class APICache: Sendable {
     func drop(_ session: CacheFolder) {
         session.end()
         state.withLock { state in
-            state.isUsable = false
-            return state.sessions[session.name] === session ? state.sessions.removeValue(forKey: session.name) : nil
+            state.sessions[session.name] === session ? state.sessions.removeValue(forKey: session.name) : nil
         }
     }
 
@@ -209,7 +202,6 @@ public final class APICache: Sendable {
             reason = "the folder cannot be made"
         }
         if let reason { report(APICacheError(.unusableFolder, reason: reason)) }
-        state.withLock { $0.isUsable = reason == nil }
         return reason == nil
     }
 
