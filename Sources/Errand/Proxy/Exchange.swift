@@ -111,7 +111,7 @@ final class Exchange {
 
     @inline(never) func nextRequest() throws(TransportError) -> HTTPRequest {
         try current.validate()
-        try checkCancellation()
+        guard !Task.isCancelled else { throw .cancelledUnsent }
         var request = current
         if request.headers["Cookie"] == nil, let cookie = session?.field(for: request.url, at: proxy.clock.date) {
             request.headers.append(cookie)
@@ -136,12 +136,8 @@ final class Exchange {
         guard let trace else { return request }
         request = trace.requestMade(request)
         // A monitor may have cancelled the load.
-        try checkCancellation()
+        guard !Task.isCancelled else { throw .cancelledUnsent }
         return request
-    }
-
-    private func checkCancellation() throws(TransportError) {
-        guard !Task.isCancelled else { throw TransportError(.cancelled, "cancelled before it was sent") }
     }
 
     /// Returns `nil` for a redirect, whose request is the current one then, if no response to that is stored.
@@ -234,9 +230,7 @@ final class Exchange {
         _ progress: TransferProgress.Handler?
     ) async throws(TransportError) -> APIResponse {
         let file = try PartialFile(for: first.destination, of: resource, session)
-        guard let id, proxy.loads.setFile(file, of: id) else {
-            throw TransportError(.cancelled, "cancelled before it was sent")
-        }
+        guard let id, proxy.loads.setFile(file, of: id) else { throw .cancelledUnsent }
         for line in try await file.open() { current.headers[line.name] = line.value }
         current.destination = .stream(HTTPBodySink(file))
         let response: APIResponse
@@ -284,9 +278,7 @@ final class Exchange {
         guard let id else { throw TransportError(.invalidRequest, "loads that write a file share no exchange") }
         let file = try StagedFile(for: first.destination)
         // In the table before it is on the disk, so that a cancel in between prevents it.
-        guard proxy.loads.setFile(file, of: id), try file.make() else {
-            throw TransportError(.cancelled, "cancelled before it was sent")
-        }
+        guard proxy.loads.setFile(file, of: id), try file.make() else { throw .cancelledUnsent }
         current.destination = .file(file.url)
         return file
     }
@@ -348,6 +340,8 @@ extension HTTPRequest {
 }
 
 extension TransportError {
+    static var cancelledUnsent: TransportError { TransportError(.cancelled, "cancelled before it was sent") }
+
     /// A server has had the request before, so that it is no longer true that nothing was sent.
     fileprivate var afterRedirect: TransportError {
         let reason = "after a redirect: \(reason)"

@@ -80,7 +80,7 @@ final class PartialFile: LoadFile {
             }
             guard !isEnding else {
                 if offset == 0 || holder.decidesToRemove() { names.remove() }
-                throw TransportError(.cancelled, "cancelled before it was sent")
+                throw TransportError.cancelledUnsent
             }
             return record.conditions(from: offset)
         } catch {
