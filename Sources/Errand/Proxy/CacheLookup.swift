@@ -115,10 +115,9 @@ struct CacheLookup {
 
     /// What was stored before the server has redirected to another address of its own is out of date.
     func didMove(to response: APIResponse) {
-        guard request.method == .get, response.replacesFormer, response.url.hasSameOrigin(as: request.url) else {
-            return
-        }
-        guard let folder, let key, !isInvalidated(key) else { return }
+        guard request.method == .get, response.replacesFormer, response.url.hasSameOrigin(as: request.url),
+            let folder, let key, !isInvalidated(key)
+        else { return }
         removeFormer([key] + partKeys, in: folder)
     }
 

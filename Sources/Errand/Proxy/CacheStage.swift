@@ -321,8 +321,7 @@ final class CacheStage {
     var forget: (@Sendable () -> Void)? { lookup?.forget }
 
     func end<Value>(with loaded: LoadedValue<Value>) -> LoadedValue<Value> {
-        let isStored = end(with: nil) || used != nil
-        guard isStored, use.policy != .bypass else { return loaded }
+        guard end(with: nil) || used != nil else { return loaded }
         return LoadedValue(value: loaded.value, response: loaded.response.forgotten(by: forget))
     }
 
