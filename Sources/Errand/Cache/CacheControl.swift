@@ -59,9 +59,7 @@ extension HTTPHeaders {
     /// The elements of a list in all lines of this name (RFC 9110 section 5.6.1), without blanks around them; commas in quoted
     /// strings separate nothing.
     func listElements(of name: String) -> [ArraySlice<UInt8>] {
-        var elements: [ArraySlice<UInt8>] = []
-        for field in self where field.isNamed(name) { elements += field.bytes.listElements }
-        return elements
+        flatMap { $0.isNamed(name) ? $0.bytes.listElements : [] }
     }
 }
 
