@@ -35,6 +35,7 @@ final class ResponseStream: HTTPBodyReceiver {
         var taken = 0
         var isDraining = false
         var isClosed = false
+        /// Why it was closed, if the handler cannot read on.
         var failure: APIError?
         var head: HTTPHeaders?
         var ready: (@Sendable () -> Void)?
@@ -92,7 +93,7 @@ final class ResponseStream: HTTPBodyReceiver {
 
     func receive(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
         let (failure, mustDrain) = try state.withLock { state throws(TransportError) -> (APIError?, Bool) in
-            guard !state.isClosed, state.failure == nil else { return (state.failure ?? APIError(.cancelled), false) }
+            guard !state.isClosed else { return (state.failure ?? APIError(.cancelled), false) }
             guard state.bytes.count < Self.limit else {
                 throw TransportError(.responseTooLarge, "the app takes it more slowly than the transport delivers it")
             }
@@ -107,9 +108,7 @@ final class ResponseStream: HTTPBodyReceiver {
 
     func hasRoom(orCall ready: @escaping @Sendable () -> Void) -> Bool {
         state.withLock { state in
-            guard state.bytes.count + state.taken >= Self.window, !state.isClosed, state.failure == nil else {
-                return true
-            }
+            guard !state.isClosed, state.bytes.count + state.taken >= Self.window else { return true }
             state.ready = ready
             return false
         }
