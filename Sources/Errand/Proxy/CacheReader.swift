@@ -49,7 +49,7 @@ final class CacheReader<Value: Sendable> {
     /// For a load that has failed because there is no network.
     @inline(never) func fallbackValue() async -> LoadedValue<Value>? {
         do throws(APIError) {
-            let request = try await attempt.keyRequest(isOfLookup: true)
+            let request = try await attempt.request(isOfLookup: true, isKey: true)
             guard case .send = try cache.step(for: request) else { return nil }
             return try await value(of: cache.staleResponse())
         } catch {
@@ -64,7 +64,7 @@ final class CacheReader<Value: Sendable> {
         var failure: APIError?
         do throws(APIError) {
             if use.policy.isRule {
-                let request = try await attempt.keyRequest(isOfLookup: true)
+                let request = try await attempt.request(isOfLookup: true, isKey: true)
                 return (request, call.service.adapters.isEmpty && !attempt.lacksHeaders, nil)
             }
             if use.policy != .onlyIfCached { return (try await attempt.request(), true, nil) }

@@ -33,19 +33,14 @@ final class LoadAttempt<Value: Sendable> {
     private(set) var lacksHeaders = false
 
     /// One for a lookup in the cache is never sent: adapters that sign or seal need no network for it.
-    func request(isOfLookup: Bool = false) async throws(APIError) -> HTTPRequest {
+    ///
+    /// `isKey` is for the request without adapters, which is the key of a stored response for the rules of an app.
+    func request(isOfLookup: Bool = false, isKey: Bool = false) async throws(APIError) -> HTTPRequest {
         lacksHeaders = true
         let common = try await call.service.common(isOfLookup: isOfLookup)
         lacksHeaders = common.lacksHeaders
-        guard call.service.adapters.isEmpty else { return try await adaptedRequest(with: common, isOfLookup) }
-        return try plainRequest(with: common)
-    }
-
-    /// Returns the request without adapters, which is the key of a stored response for the rules of an app.
-    func keyRequest(isOfLookup: Bool = false) async throws(APIError) -> HTTPRequest {
-        let common = try await call.service.common(isOfLookup: isOfLookup)
-        lacksHeaders = common.lacksHeaders
-        return try plainRequest(with: common)
+        if isKey || call.service.adapters.isEmpty { return try plainRequest(with: common) }
+        return try await adaptedRequest(with: common, isOfLookup)
     }
 
     @inline(never) private func plainRequest(with common: CommonValues) throws(APIError) -> HTTPRequest {

@@ -130,15 +130,19 @@ final class LoadRunner<Value: Sendable> {
             try await turn.takeFirst { cache?.willQueue() }
             return call.isCurrent(generation) && !call.hasSessionEnded ? try await exchange(request) : nil
         }
-        let (wait, isFirstTry) = (QueueWait(), attempt.number == 1)
-        defer { if isFirstTry { attempt.queueTime = wait.duration } }
+        let isFirstTry = attempt.number == 1
+        // When it has begun to queue, and when it has had its turn.
+        let wait = Lock<(start: Duration?, end: Duration?)>((nil, nil))
+        defer {
+            if isFirstTry { attempt.queueTime = wait.withLock { wait in wait.end.map { $0 - (wait.start ?? $0) } } }
+        }
         let didQueue = { @Sendable [trace = call.trace, loads = proxy.loads, id = call.id] in
             if isFirstTry { loads.removeTimer(of: id) }
-            wait.didQueue()
+            wait.withLock { if $0.start == nil, $0.end == nil { $0.start = SystemClock.uptime } }
             trace?.didQueue()
         }
         let begin = { @Sendable [proxy, call] in
-            wait.end()
+            wait.withLock { $0.end = $0.end ?? SystemClock.uptime }
             proxy.begin(call)
         }
         let response = try await proxy.sharedExchanges.response(
@@ -189,7 +193,8 @@ final class LoadRunner<Value: Sendable> {
         if let prepared {
             step = prepared
         } else {
-            let key = cache.use.policy.isRule && !call.service.adapters.isEmpty ? try await attempt.keyRequest() : nil
+            let hasKey = cache.use.policy.isRule && !call.service.adapters.isEmpty
+            let key = hasKey ? try await attempt.request(isKey: true) : nil
             // The app's headers have been read once more.
             guard call.isCurrent(generation) else { return nil }
             step = try cache.step(for: request, keyRequest: key)

@@ -255,23 +255,6 @@ private struct SharedExchange {
     }
 }
 
-/// The time in the queue of a load that has its turn with an exchange which it may share.
-final class QueueWait: Sendable {
-    private let times = Lock<(start: Duration?, end: Duration?)>((nil, nil))
-
-    /// `nil` before the end.
-    var duration: Duration? {
-        let (start, end) = times.withLock { $0 }
-        return end.map { $0 - (start ?? $0) }
-    }
-
-    func didQueue() {
-        times.withLock { if $0.start == nil, $0.end == nil { $0.start = SystemClock.uptime } }
-    }
-
-    func end() { times.withLock { $0.end = $0.end ?? SystemClock.uptime } }
-}
-
 extension HTTPRequest {
     var isShareable: Bool {
         [.get, .head].contains(method) && destination == .memory && observer == nil
