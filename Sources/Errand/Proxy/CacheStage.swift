@@ -78,7 +78,10 @@ final class CacheStage {
         let date = proxy.clock.date
         cookies?.refresh(at: proxy.clock.uptime, date: date)
         // A cookie that the response sets is not one of the request.
-        let keyRequest = withCookies(keyRequest ?? request, at: date)
+        var keyRequest = keyRequest ?? request
+        if keyRequest.headers["Cookie"] == nil, let cookie = cookies?.header(for: keyRequest.url, at: date) {
+            keyRequest.headers["Cookie"] = cookie
+        }
         (validated, orOnError, orOffline, used) = (nil, nil, nil, nil)
         (isGenerated, isStale) = (false, false)
         var lookup = CacheLookup(request, keyRequest, by: use, at: date)
@@ -134,15 +137,6 @@ final class CacheStage {
     private func gatewayTimeout(_ request: HTTPRequest) -> APIResponse {
         isGenerated = true
         return APIResponse(HTTPResponse(status: 504), to: id, url: request.url)
-    }
-
-    private func withCookies(_ request: HTTPRequest, at date: Date) -> HTTPRequest {
-        guard request.headers["Cookie"] == nil, let cookie = cookies?.header(for: request.url, at: date) else {
-            return request
-        }
-        var request = request
-        request.headers["Cookie"] = cookie
-        return request
     }
 
     // MARK: A stored response

@@ -29,7 +29,6 @@ final class Exchange {
     private(set) var isMultiplexed: Bool?
     /// Whether the transport has passed on the body of the last response.
     private var isStreamed = false
-    private var isStream: Bool { if case .stream = first.destination { true } else { false } }
 
     init(
         _ request: HTTPRequest,
@@ -107,7 +106,7 @@ final class Exchange {
     }
 
     /// The end of the body may be hours later, or a lost connection.
-    private var storesCookiesAtHead: Bool { isStream || resumed != nil }
+    private var storesCookiesAtHead: Bool { first.isResponseStreamed || resumed != nil }
 
     @inline(never) func nextRequest() throws(TransportError) -> HTTPRequest {
         try current.validate()
@@ -122,9 +121,7 @@ final class Exchange {
             (request.headers["Range"], request.headers["If-Range"]) = (nil, nil)
         }
         // A range of a compressed body cannot be decoded (RFC 9110 section 14.2).
-        if request.headers["Range"] != nil, request.headers["Accept-Encoding"] == nil {
-            request.headers["Accept-Encoding"] = "identity"
-        }
+        if request.headers["Range"] != nil { request = request.with(["Accept-Encoding": "identity"]) }
         if storesCookiesAtHead, case .stream(let sink) = current.destination, let session {
             request.destination = .stream(
                 HTTPBodySink(sink.receiver) { [url = request.url, clock = proxy.clock] headers in
