@@ -25,11 +25,9 @@ struct CacheFileGroup {
 
     /// Removes what killed processes have left as well.
     static func all(in folder: String) -> [CacheFileGroup] {
-        guard let descriptor = try? FileDescriptor(opening: folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW) else {
-            return []
-        }
+        let names = try? FileDescriptor(opening: folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).names()
         var groups: [String: CacheFileGroup] = [:]
-        for name in (try? descriptor.names()) ?? [] {
+        for name in names ?? [] {
             let path = "\(folder)/\(name)"
             guard let status = stat(ofEntry: path) else { continue }
             guard status.st_mode & S_IFMT != S_IFDIR else {

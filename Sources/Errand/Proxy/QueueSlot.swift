@@ -83,8 +83,7 @@ final class QueueSlot: Sendable {
 
     /// The transport holds the admission until ``release()``, also after a cancel; throws when a cancel has ended it.
     func send() throws(APIError) {
-        guard let place, !queue.setSent(at: place) else { return }
-        throw APIError(.cancelled)
+        if let place, !queue.setSent(at: place) { throw APIError(.cancelled) }
     }
 
     func didReceive(isMultiplexed: Bool?, keepsPlace: Bool) {
