@@ -31,6 +31,7 @@ extension HTTPResponse {
         var response = self
         response.bodyStream = nil
         guard request.method.allowsResponseBody(status) else { return response }
+        request.didReceiveHead?(status, headers)
         let receiver = try request.receiver(status: status, headers: headers)
         var bytes: Int64 = 0
         try await stream.readChecked { chunk in

@@ -57,12 +57,12 @@ struct CookieSession: Sendable {
     ///
     /// Of as many fields as one site may have cookies: the cookies of further ones would only evict those of the first ones,
     /// and a head of a server may have thousands, which take seconds.
-    func store(from headers: HTTPHeaders, url: URL, status: Int? = nil, at date: Date = .now) {
+    func store(from headers: HTTPHeaders, url: URL, status: Int, at date: Date = .now) {
         let fields = headers.fields(named: "Set-Cookie").prefix(CookieStore.maximumPerSite)
         guard !fields.isEmpty else { return }
         let newest = isLate() ? start : nil
         // A body or a redirect may say that it is a refusal as well.
-        let isRefusal = status.map(refusals.contains) == true
+        let isRefusal = refusals.contains(status)
         for field in fields {
             jar.store(
                 setCookie: field.bytes,

@@ -9,12 +9,8 @@ public final class HTTPBodySink: Sendable {
     fileprivate static let partBytes = 65_536
 
     package let receiver: any HTTPBodyReceiver
-    /// Called with the head of a response whose body the receiver takes.
-    fileprivate let didBegin: (@Sendable (HTTPHeaders) -> Void)?
 
-    package init(_ receiver: any HTTPBodyReceiver, didBegin: (@Sendable (HTTPHeaders) -> Void)? = nil) {
-        (self.receiver, self.didBegin) = (receiver, didBegin)
-    }
+    package init(_ receiver: any HTTPBodyReceiver) { self.receiver = receiver }
 }
 
 extension HTTPBodySink: Equatable {
@@ -57,10 +53,7 @@ extension HTTPRequest {
         headers: @autoclosure () -> HTTPHeaders
     ) throws(TransportError) -> (any HTTPBodyReceiver)? {
         guard case .stream(let sink) = destination else { return nil }
-        let headers = headers()
-        guard try sink.receiver.begin(status: status, headers: headers) else { return nil }
-        sink.didBegin?(headers)
-        return sink.receiver
+        return try sink.receiver.begin(status: status, headers: headers()) ? sink.receiver : nil
     }
 }
 

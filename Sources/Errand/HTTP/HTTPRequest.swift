@@ -32,6 +32,7 @@ public struct HTTPRequest: Sendable {
         var limits = HTTPLimits()
         var redirectPolicy = RedirectPolicy.follow
         var observer: (@Sendable (TransportEvent) -> Void)?
+        var didReceiveHead: (@Sendable (_ status: Int, _ headers: HTTPHeaders) -> Void)?
         var isValidated = false
         var allowsCellularAccess = true { didSet { isValidated = false } }
     }
@@ -107,6 +108,15 @@ public struct HTTPRequest: Sendable {
     package var observer: (@Sendable (TransportEvent) -> Void)? {
         get { contents.observer }
         set { contents.observer = newValue }
+    }
+
+    /// Receives status and headers of the final (not 1xx) response when they have arrived; `nil` by default.
+    ///
+    /// Called on any thread before the body is passed on; again if the request is sent again. Must not block. A transport that
+    /// cannot report them does not.
+    package var didReceiveHead: (@Sendable (_ status: Int, _ headers: HTTPHeaders) -> Void)? {
+        get { contents.didReceiveHead }
+        set { contents.didReceiveHead = newValue }
     }
 
     /// Creates a request.

@@ -259,6 +259,9 @@ final class CacheStage {
         return received
     }
 
+    /// For a response that has begun, too.
+    func invalidate(after response: APIResponse) { lookup?.invalidate(after: response) }
+
     private func received(_ response: APIResponse) throws(APIError) -> APIResponse? {
         guard var lookup else { return response }
         let date = proxy.clock.date

@@ -9,6 +9,7 @@ final class Exchange {
     /// `nil` when several loads share it.
     private let id: RequestID?
     private let session: CookieSession?
+    private let head: ReceivedHead
     private let proxy: APIProxy
     /// `nil` also when the exchange has ended for the monitors.
     private var trace: ExchangeTrace?
@@ -44,6 +45,7 @@ final class Exchange {
         current = request
         self.id = id
         self.session = session
+        head = ReceivedHead(session, proxy.clock)
         self.proxy = proxy
         self.trace = trace
         start = proxy.clock.uptime
@@ -105,9 +107,6 @@ final class Exchange {
         return response.streamed
     }
 
-    /// The end of the body may be hours later, or a lost connection.
-    private var storesCookiesAtHead: Bool { first.isResponseStreamed || resumed != nil }
-
     @inline(never) func nextRequest() throws(TransportError) -> HTTPRequest {
         try current.validate()
         guard !Task.isCancelled else { throw .cancelledUnsent }
@@ -121,14 +120,11 @@ final class Exchange {
             (request.headers["Range"], request.headers["If-Range"]) = (nil, nil)
         }
         // A range of a compressed body cannot be decoded (RFC 9110 section 14.2).
-        if request.headers["Range"] != nil { request = request.with(["Accept-Encoding": "identity"]) }
-        if storesCookiesAtHead, case .stream(let sink) = current.destination, let session {
-            request.destination = .stream(
-                HTTPBodySink(sink.receiver) { [url = request.url, clock = proxy.clock] headers in
-                    session.store(from: headers, url: url, at: clock.date)
-                }
-            )
+        if request.headers["Range"] != nil, request.headers["Accept-Encoding"] == nil {
+            request.headers["Accept-Encoding"] = "identity"
         }
+        head.forget()
+        request.didReceiveHead = { [head, url = request.url] in head.receive($0, $1, from: url) }
         sentCookie = request.headers["Cookie"]
         guard let trace else { return request }
         request = trace.requestMade(request)
@@ -138,13 +134,10 @@ final class Exchange {
     }
 
     /// Returns `nil` for a redirect, whose request is the current one then, if no response to that is stored.
-    @inline(never) private func receive(_ response: HTTPResponse) throws(TransportError) -> APIResponse? {
+    @inline(never) func receive(_ response: HTTPResponse) throws(TransportError) -> APIResponse? {
         let response = checkedBody?.completing(response) ?? response
-        // Otherwise they were stored when the body began, and may have changed since.
-        if !storesCookiesAtHead || !response.isStreamed {
-            let (url, date) = (current.url, proxy.clock.date)
-            session?.store(from: response.headers, url: url, status: response.status, at: date)
-        }
+        // A transport of an app cannot report it.
+        if head.value == nil { head.receive(response.status, response.headers, from: current.url) }
         if redirects.isEmpty { isMultiplexed = response.isMultiplexed }
         isStreamed = response.isStreamed
         let elapsed = proxy.clock.uptime - start
@@ -216,6 +209,17 @@ final class Exchange {
         let failure = (error.underlying as? CheckedBody.Refusal)?.error ?? APIError(error)
         trace?.ended(with: .failure(failure))
         return failure
+    }
+
+    /// What has arrived of the responses of an exchange that has failed; the last one has no status if it has not begun.
+    var partialResponse: APIResponse {
+        let (status, headers) = head.value ?? (0, [:])
+        return APIResponse(
+            HTTPResponse(status: status, headers: headers),
+            to: id,
+            url: current.url,
+            redirects: redirects
+        )
     }
 
     // MARK: Files
@@ -300,6 +304,27 @@ final class Exchange {
         // It describes the existing file (RFC 9110 section 15.4.5).
         let hasFile = FileManager.default.fileExists(atPath: file.target.path)
         return hasFile ? response.withContent(file: FileLocation(file.target)) : response
+    }
+}
+
+/// The head of the response to the last request of an exchange.
+///
+/// Its cookies are stored when it arrives: the end of the body may be hours later, when they have changed, or a lost connection.
+private final class ReceivedHead: Sendable {
+    private let session: CookieSession?
+    private let clock: any APIClock
+    private let head = Lock<(status: Int, headers: HTTPHeaders)?>(nil)
+
+    init(_ session: CookieSession?, _ clock: any APIClock) { (self.session, self.clock) = (session, clock) }
+
+    /// `nil` before it has arrived.
+    var value: (status: Int, headers: HTTPHeaders)? { head.withLock(\.self) }
+
+    func forget() { head.withLock { $0 = nil } }
+
+    func receive(_ status: Int, _ headers: HTTPHeaders, from url: URL) {
+        head.withLock { $0 = (status, headers) }
+        session?.store(from: headers, url: url, status: status, at: clock.date)
     }
 }
 

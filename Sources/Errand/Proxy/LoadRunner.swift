@@ -119,7 +119,13 @@ final class LoadRunner<Value: Sendable> {
         exchange.cache = cache
         // Other serializers read such a response in memory.
         let stored = call.serializer.source == .file ? call.options.acceptedStatuses : []
-        return (try await exchange.send(storing: stored, progress: attempt.progress), exchange.isMultiplexed)
+        do throws(APIError) {
+            return (try await exchange.send(storing: stored, progress: attempt.progress), exchange.isMultiplexed)
+        } catch {
+            // The server has done what it was asked to do.
+            cache?.invalidate(after: exchange.partialResponse)
+            throw error
+        }
     }
 
     @inline(never) private func sharedResponse(

@@ -75,9 +75,11 @@ struct CookieRefreshTests {
         let after = CookieSession(jar, clock: clock)
         clock.advance(by: .seconds(1))
         #expect(try await sent() == nil)
-        for session in [before, after] { session.store(from: ["Set-Cookie": "sid=2; Max-Age=1000"], url: url) }
+        for session in [before, after] {
+            session.store(from: ["Set-Cookie": "sid=2; Max-Age=1000"], url: url, status: 200)
+        }
         #expect(jar.cookies.isEmpty)
-        CookieSession(jar, clock: clock).store(from: ["Set-Cookie": "sid=3; Max-Age=1000"], url: url)
+        CookieSession(jar, clock: clock).store(from: ["Set-Cookie": "sid=3; Max-Age=1000"], url: url, status: 200)
         #expect(try await sent() == "sid=3")
     }
 

@@ -21,6 +21,8 @@ struct CurlResponse: ~Copyable {
     private let request: HTTPRequest
     private let progress: TransferProgress.Handler?
     private(set) var block = CurlHeaderBlock()
+    /// Once the block is complete.
+    private var headers: HTTPHeaders = [:]
     private var layout = BodyLayout()
     /// Whether it is a redirect that is followed, so that its body does not matter: it is not decoded, and may be damaged.
     private(set) var isFollowed = false
@@ -53,7 +55,7 @@ struct CurlResponse: ~Copyable {
     /// Also by a line of a 1xx response.
     var hasBegun: Bool { block.receivedBytes > 0 }
 
-    func head() -> TransportEvent { .head(status: block.status, headers: block.headers()) }
+    func head() -> TransportEvent { .head(status: block.status, headers: headers) }
 
     private var hasBody: Bool { request.method.allowsResponseBody(block.status) }
 
@@ -69,13 +71,15 @@ struct CurlResponse: ~Copyable {
             observer(.interim(status: block.status, headers: block.headers()))
         }
         guard block.isComplete, !wasComplete else { return }
+        headers = block.headers()
         try readFraming()
+        request.didReceiveHead?(block.status, headers)
         // A stream has its head before there is a body.
         if case .stream = request.destination { try begin() }
     }
 
     private mutating func readFraming() throws(TransportError) {
-        isFollowed = request.follows(block.status, block.headers())
+        isFollowed = request.follows(block.status, headers)
         do throws(TransportError) {
             layout = try block.framing().layout(hasBody: hasBody, canDecode: \.isAvailable)
         } catch {
@@ -154,7 +158,7 @@ struct CurlResponse: ~Copyable {
     mutating func response() throws(TransportError) -> HTTPResponse {
         try begin()
         let (body, file) = (writer?.body ?? Data(), writer?.file)
-        var response = HTTPResponse(status: block.status, headers: block.headers(), body: body, file: file)
+        var response = HTTPResponse(status: block.status, headers: headers, body: body, file: file)
         if writer?.receiver != nil { response.isStreamed = true }
         return response
     }
@@ -165,7 +169,7 @@ struct CurlResponse: ~Copyable {
 
     private mutating func begin() throws(TransportError) {
         guard writer == nil else { return }
-        let receiver = try request.receiver(status: block.status, headers: block.headers())
+        let receiver = try request.receiver(status: block.status, headers: headers)
         let expected = layout.decodedLength
         writer = try HTTPBodyWriter(request, status: block.status, receiver: receiver, expected: expected)
         if !layout.codings.isEmpty { decoder = try BodyDecoder(layout.codings, limit: writer?.bodyLimit ?? nil) }

@@ -94,6 +94,7 @@ final class URLSessionExchange: Sendable {
             let expected = try state.withLock { state throws(TransportError) in
                 try state.receive(status: status, headers: headers, for: request)
             }
+            request.didReceiveHead?(status, headers)
             let receiver = try request.receiver(status: status, headers: headers)
             try writer.withLock { writer throws(TransportError) in
                 writer = try HTTPBodyWriter(request, status: status, receiver: receiver, expected: expected)

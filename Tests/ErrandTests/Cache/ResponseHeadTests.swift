@@ -1,0 +1,175 @@
+import ErrandTesting
+import FixtureServer
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Errand
+@testable import ErrandTestSupport
+
+@MainActor
+@Suite("What counts from the head of a response on", .limitedConcurrency, .hangLimit, .timeLimit(.minutes(10)))
+struct ResponseHeadTests {
+    /// How the rest of a response gets lost.
+    enum Loss: CaseIterable {
+        case cut, cutChunk, silent, damaged, tooLarge, cancelled
+
+        func response(_ status: Int = 200) -> Response {
+            let head = "HTTP/1.1 \(status) Status\r\nSet-Cookie: sid=new; Path=/\r\n"
+            return switch self {
+            case .cut: .script(.write(head + "Content-Length: 10\r\n\r\nabc"), .close)
+            case .cutChunk: .script(.write(head + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"), .close)
+            case .silent, .cancelled: .script(.write(head + "Content-Length: 10\r\n\r\nabc"), .hang)
+            case .damaged: .script(.write(head + "Content-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc"))
+            case .tooLarge: .script(.write(head + "Content-Length: 100\r\n\r\n" + String(repeating: "a", count: 100)))
+            }
+        }
+
+        func change(_ service: inout APIService) {
+            service.limits.bodyBytes = 50
+            if self == .silent { service.timeout = .milliseconds(300) }
+        }
+    }
+
+    private let cookies = CookieJar(trustworthyLoopback: true)
+    private var ids: [String] { cookies.cookies.map(\.value) }
+
+    private func proxy(
+        _ kind: TransportKind,
+        to server: FixtureServer,
+        _ change: (inout APIService) -> Void = { _ in }
+    ) throws -> APIProxy {
+        var service = APIService(baseURL: server.baseURL)
+        (service.envelope, service.failureReader, service.retryPolicy) = (nil, nil, .never)
+        change(&service)
+        return APIProxy(service: service, transport: try kind.make(), cookies: cookies)
+    }
+
+    @Test(arguments: TransportKind.allCases, Loss.allCases)
+    func `Its cookies are stored although its body is lost`(_ kind: TransportKind, _ loss: Loss) async throws {
+        let server = try FixtureServer.start { _ in loss.response() }
+        let request = APIRequest<String>("/", proxy: try proxy(kind, to: server, loss.change))
+        request.loadData()
+        if loss == .cancelled {
+            await suspend(while: ids.isEmpty)
+            request.cancelAllRequests()
+        }
+        await request.waitUntilIdle()
+        #expect((request.error == nil) == (loss == .cancelled))
+        #expect(ids == ["new"])
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `Its cookies do not replace those of a newer response, however late its body ends`(
+        _ kind: TransportKind
+    ) async throws {
+        let end = Gate()
+        let server = try FixtureServer.start { request in
+            guard request.path == "/slow" else { return .text("", headers: ["Set-Cookie": "sid=new; Path=/"]) }
+            let head = "HTTP/1.1 200 OK\r\nSet-Cookie: sid=old; Path=/\r\nContent-Length: 2\r\n\r\n"
+            return .script(.write(head + "a"), .pass(end), .write("b"))
+        }
+        let proxy = try proxy(kind, to: server)
+        let slow = APIRequest<String>("/slow", proxy: proxy)
+        slow.loadData()
+        await suspend(while: ids.isEmpty)
+        _ = try await APIRequest<String>("/fast", proxy: proxy).value()
+        #expect(ids == ["new"])
+        end.open()
+        await slow.waitUntilIdle()
+        #expect(slow.content as? String == "ab")
+        #expect(ids == ["new"])
+    }
+
+    @Test func `The cookies of a refused login do not replace those of the next one, although its body ends later`()
+        async throws
+    {
+        let end = Gate()
+        let server = try FixtureServer.start { request in
+            guard request.path == "/slow" else { return .text("", headers: ["Set-Cookie": "sid=new; Path=/"]) }
+            let head = "HTTP/1.1 401 Unauthorized\r\nSet-Cookie: sid=; Max-Age=0; Path=/\r\nContent-Length: 2\r\n\r\n"
+            return .script(.write(head + "a"), .pass(end), .write("b"))
+        }
+        cookies.store(setCookie: "sid=old; Path=/", from: server.baseURL)
+        let proxy = try proxy(TransportKind.allCases.last ?? .urlSession, to: server)
+        let slow = APIRequest<String>("/slow", proxy: proxy)
+        slow.loadData()
+        await suspend(while: !ids.isEmpty)
+        _ = try await APIRequest<String>("/login", proxy: proxy).value()
+        end.open()
+        await slow.waitUntilIdle()
+        #expect(slow.error?.type == .loginExpired)
+        #expect(ids == ["new"])
+    }
+
+    // MARK: Changes
+
+    enum Change: CaseIterable {
+        case cut, silent, cancelled, redirectedToNothing, redirectedAndCut, redirectedElsewhere
+
+        func response(to path: String) -> Response {
+            guard path == "/goods" else { return .script(.close) }
+            switch self {
+            case .cut: return Loss.cut.response()
+            case .silent: return Loss.silent.response(201)
+            case .cancelled: return Loss.cancelled.response()
+            case .redirectedToNothing: return .status(303, headers: ["Location": "http://127.0.0.1:9/"])
+            case .redirectedAndCut: return .status(303, headers: ["Location": "/done"])
+            case .redirectedElsewhere: return .status(303, headers: ["Location": "ftp://127.0.0.1/"])
+            }
+        }
+    }
+
+    @Test(arguments: Change.allCases)
+    func `What a change has made out of date is not used, although the rest of its response is lost`(
+        _ change: Change
+    ) async throws {
+        let scene = try CacheRuleScene { request, number in
+            request.method == "GET" && request.path == "/goods"
+                ? CacheRuleScene.version(number) : change.response(to: request.path)
+        }
+        #expect(await scene.load() == "v1 network")
+        #expect(await scene.load() == "v1 cache")
+        if change == .silent { scene.service.timeout = .milliseconds(300) }
+        let request = scene.request(method: .post)
+        request.loadData()
+        if change == .cancelled {
+            await suspend(while: scene.proxy.cookies.cookies.isEmpty)
+            request.cancelAllRequests()
+        }
+        await request.waitUntilIdle()
+        #expect((request.error == nil) == (change == .cancelled))
+        await scene.settle()
+        #expect(await scene.load().hasSuffix(" network"))
+    }
+
+    @Test(arguments: [true, false])
+    func `A change without a response, or with an error, leaves what is stored`(_ isLost: Bool) async throws {
+        let scene = try CacheRuleScene { request, number in
+            guard request.method == "POST" else { return CacheRuleScene.version(number) }
+            return isLost ? .script(.close) : Loss.cut.response(404)
+        }
+        #expect(await scene.load() == "v1 network")
+        _ = await scene.load(method: .post)
+        #expect(await scene.load() == "v1 cache")
+    }
+
+    @Test(arguments: [CachePolicy.http, .time(.seconds(60))])
+    func `A response that was requested earlier does not replace what is stored`(_ policy: CachePolicy) async throws {
+        let end = Gate()
+        let head =
+            "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nCache-Control: max-age=60\r\nContent-Length: 2\r\n\r\n"
+        let scene = try CacheRuleScene { _, number in
+            number > 1 ? CacheRuleScene.version(number) : .script(.write(head + "v"), .pass(end), .write("1"))
+        }
+        let slow = scene.request(policy)
+        slow.loadData()
+        #expect(await scene.server.waitForTotalRequests(1))
+        scene.clock.advance(by: .seconds(1))
+        #expect(await scene.load(policy) == "v2 network")
+        end.open()
+        await slow.waitUntilIdle()
+        #expect(slow.content as? String == "v1")
+        #expect(await scene.load(policy) == "v2 cache")
+    }
+}
