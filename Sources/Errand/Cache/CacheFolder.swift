@@ -19,6 +19,8 @@ final class CacheFolder: Sendable {
     /// Of what was removed because the server may have changed it.
     private let invalidations = Lock(CacheInvalidations())
     private let report: @Sendable (APICacheError) -> Void
+    /// How many objects of this process have each folder open, by its path.
+    private static let openCounts = Lock<[String: Int]>([:])
 
     init(_ path: String, name: String, report: @escaping @Sendable (APICacheError) -> Void) throws(SystemError) {
         (self.name, self.path) = (name, path)
@@ -26,10 +28,19 @@ final class CacheFolder: Sendable {
         folder = try FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
         identity = try folder.status()
         self.report = report
+        // Another object may have removed it just now: it is not current then, as after the end of a session.
+        Self.openCounts.withLock { $0[path, default: 0] += 1 }
     }
 
     /// A folder in which nothing is stored stays for no one: a program may have a jar for each of thousands of users.
-    deinit { if isCurrent { rmdir(path) } }
+    deinit {
+        Self.openCounts.withLock { counts in
+            counts[path, default: 1] -= 1
+            guard counts[path] == 0 else { return }
+            counts[path] = nil
+            if isCurrent { rmdir(path) }
+        }
+    }
 
     func end() { hasEnded.store(true, ordering: .releasing) }
 
@@ -144,10 +155,10 @@ final class CacheFolder: Sendable {
         return file.map { $0.isWanted ? .file($0) : .none }
     }
 
-    /// The file of a response's body, if it has one; nothing is reported, so that no code of the app is called.
-    private func bodyName(of name: String) -> String? {
+    /// Reports nothing, so that no code of the app is called.
+    private func storedFile(_ name: String) -> CacheFile? {
         guard case .file(let file)? = try? read(name) else { return nil }
-        return file.body.fileName
+        return file
     }
 
     private func didFind(_ name: String, reason: String) {
@@ -194,18 +205,19 @@ final class CacheFolder: Sendable {
         let new = CacheFile(stored, key: key, body: body)
         do throws(SystemError) {
             // One load at a time: each removes the body of the one before.
-            let former = try turn.withLock { _ throws(SystemError) in
-                let former = bodyName(of: name)
+            let outdated = try turn.withLock { _ throws(SystemError) -> CacheFile? in
+                let former = storedFile(name)
+                if let former, former.stored.isNewer(than: stored) { return new }
                 try write(new, to: name)
                 return former
             }
-            if let former { remove(former) }
+            if let body = outdated?.body.fileName { remove(body) }
         } catch {
             if let own = new.body.fileName { remove(own) }
             throw error
         }
         // Another process may have been the last one.
-        if let own = new.body.fileName, bodyName(of: name) != own { remove(own) }
+        if let own = new.body.fileName, storedFile(name)?.body.fileName != own { remove(own) }
         if name != key.name {
             CacheFileGroup.removeLeastRecentlyUsed(in: "\(path)/\(key.name)", keeping: Self.maxVariants)
         }
@@ -225,7 +237,7 @@ final class CacheFolder: Sendable {
         guard !hasEnded.load(ordering: .acquiring) else { return }
         try turn.withLock { _ throws(SystemError) in
             // Not what another load has stored meanwhile.
-            guard case .file(let file)? = try? read(entry.name), file.body.fileName == entry.body.fileName,
+            guard let file = storedFile(entry.name), file.body.fileName == entry.body.fileName,
                 file.stored.responseDate == entry.stored.responseDate
             else { return }
             try write(CacheFile(stored, key: entry.key, body: entry.body), to: entry.name)

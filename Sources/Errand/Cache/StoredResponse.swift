@@ -22,6 +22,11 @@ struct StoredResponse: Sendable {
         selection.matches(request, language: headers["Content-Language"])
     }
 
+    /// Whether its request was sent later; false if the clock was set back since.
+    func isNewer(than other: StoredResponse) -> Bool {
+        requestDate > other.requestDate && responseDate <= other.responseDate
+    }
+
     // MARK: Age and freshness
 
     /// RFC 9111 section 4.2.3; `nil` when the clock shows an earlier date than that of the response, so that it is not known.

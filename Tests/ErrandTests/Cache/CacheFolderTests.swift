@@ -28,6 +28,19 @@ struct CacheFolderTests {
         return try FileManager.default.subpathsOfDirectory(atPath: session.path).sorted()
     }
 
+    @Test func `A folder is removed with the last object that has it open, unless something is stored`() throws {
+        var folders = [try CacheFolder(in: temporary), try CacheFolder(in: temporary)]
+        folders.removeFirst()
+        #expect(folders[0].isCurrent)
+        let sample = try sample("a")
+        try sample.store(in: folders[0])
+        folders = [try CacheFolder(in: temporary)]
+        #expect(folders[0].bodies(sample.key) == [sample.body])
+        folders[0].remove(sample.key)
+        folders = []
+        #expect(throws: (any Error).self) { try names() }
+    }
+
     @Test(arguments: [0, 1, 65_536, 65_537, long])
     func `A body of any length is read as it was stored, and replaced without a rest`(_ size: Int) throws {
         let folder = try CacheFolder(in: temporary)
