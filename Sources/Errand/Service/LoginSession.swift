@@ -272,10 +272,10 @@ extension APIError {
         underlying is CancellationError || (underlying as? APIError)?.type == .cancelled
     }
 
-    /// Whether the server has neither granted nor refused a login: it could not be reached, or has had a fault.
-    fileprivate var leavesLoginUndecided: Bool {
+    /// Whether the server has neither granted nor refused a login: it could not be reached, was another one, or has had a fault.
+    var leavesLoginUndecided: Bool {
         switch type {
-        case .noNetwork, .timeout, .transport: true
+        case .noNetwork, .timeout, .transport, .security: true
         // Without a response, the one of a relogin of another service, or of a shared one.
         case .http: status.map { $0 >= 500 || $0 == 429 } ?? (underlying as? APIError)?.leavesLoginUndecided ?? false
         default: false

@@ -44,9 +44,9 @@ public import Foundation
     ///
     /// Throwing an error ends the session: every waiting load fails with `loginExpired`, with the thrown error as its underlying
     /// error. An error that shows only that the login server is unavailable does not end the session: after an ``APIError`` with
-    /// the type `noNetwork`, `timeout` or `transport`, or with a status 5xx or 429, the waiting loads fail with that type, and
-    /// the next refused load calls this method again. To keep the session after an error of another library, throw such an
-    /// `APIError`. A relogin that exceeds ``APIService/reloginTimeout`` ends the session; to prevent that, give its request a
+    /// the type `noNetwork`, `timeout`, `transport` or `security`, or with a status 5xx or 429, the waiting loads fail with that
+    /// type, and the next refused load calls this method again. To keep the session after an error of another library, throw such
+    /// an `APIError`. A relogin that exceeds ``APIService/reloginTimeout`` ends the session; to prevent that, give its request a
     /// shorter ``APIRequestOptions/deadline``. A request inside this method does not wait for a network, nor for a `Retry-After`
     /// longer than a quarter of that time.
     func relogin() async throws

@@ -118,5 +118,8 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
 }
 
 extension APIError {
-    fileprivate var isOfConnection: Bool { [.transport, .noNetwork, .timeout].contains(type) }
+    /// Also that of a relogin whose server has not decided, which has a failure underneath.
+    fileprivate var isOfConnection: Bool {
+        [.transport, .noNetwork, .timeout].contains(type) || underlying is APIError && leavesLoginUndecided
+    }
 }

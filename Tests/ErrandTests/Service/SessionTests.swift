@@ -294,17 +294,21 @@ struct SessionTests: SessionScene {
         #expect(request.error?.reason == "the login could not be renewed")
     }
 
-    @Test func `A login server that cannot be reached never ends the session, however often it is asked`() async {
+    @Test(arguments: [(TransportError.Kind.noNetwork, APIErrorType.noNetwork), (.security, .security)])
+    func `A login server that cannot be reached never ends the session, however often it is asked`(
+        _ kind: TransportError.Kind,
+        _ type: APIErrorType
+    ) async {
         let returns = Counter()
         let proxy = proxy {
-            guard returns.count > 0 else { throw TransportError(.noNetwork, "no route") }
+            guard returns.count > 0 else { throw TransportError(kind, "no route") }
             return .status(401)
         }
         let request = load(proxy)
-        #expect(await screen.ending() == .failure(.noNetwork))
+        #expect(await screen.ending() == .failure(type))
         for _ in 1..<8 {
             request.loadData()
-            #expect(await screen.ending() == .failure(.noNetwork))
+            #expect(await screen.ending() == .failure(type))
         }
         #expect(account.logins == 5)
         #expect(account.expiries == 0)

@@ -803,11 +803,13 @@ struct StreamRequestTests {
         return true
     }
 
-    @Test(.fault(122)) func `A stream whose login server cannot be reached connects again`() async {
+    @Test(.fault(122), arguments: [APIErrorType.noNetwork, .http])
+    func `A stream whose login server cannot be reached, or has a fault, connects again`(_ type: APIErrorType) async {
         let account = Account()
-        account.login = { throw APIError(.noNetwork) }
-        let (response, body) = HTTPResponse.open()
-        let responses = Lock([response, .status(401), Self.events("data: a\n\n")])
+        let fault = APIResponse(HTTPResponse(status: 503), to: nil, url: URL("http://shop.test/login"))
+        account.login = { throw APIError(type, response: type == .http ? fault : nil) }
+        let (open, body) = HTTPResponse.open()
+        let responses = Lock([open, .status(401), Self.events("data: a\n\n")])
         transport.on(.get, "/events") { _ in responses.withLock { $0.removeLast() } }
         let service = APIService.sample {
             ($0.reloginHandler, $0.retryPolicy) = (account, .never)
