@@ -304,7 +304,8 @@ import Foundation
     private func start(_ fetch: ImageFetch<Image>) {
         fetchCount += 1
         if !fetch.source.isInRelogin { running[ObjectIdentifier(fetch)] = fetch }
-        let other = otherService(for: fetch.request.url)
+        let address = withScheme(fetch.source.url)
+        let other = otherService(for: URL(string: address) ?? fetch.request.url)
         var options = options
         options.priority = fetch.rank.priority
         options.presentsErrors = false
@@ -316,7 +317,7 @@ import Foundation
         options.coalescesIdentical = false
         if other != nil { (options.adapters, options.envelope) = (Adapters(), nil) }
         let request = APIRequest<ImageContent>(
-            fetch.source.url,
+            address,
             headers: fetch.request.headers,
             responseSerializer: .image(limits: limits),
             service: other ?? service,
@@ -337,6 +338,14 @@ import Foundation
         guard case .starting = fetch.state else { return _ = proxy.cancelRequest(id) }
         fetch.state = .loading(id)
         if fetch.rank.priority != options.priority { rankDidChange(of: fetch) }
+    }
+
+    /// An address that begins with a host has the scheme of the service (RFC 3986 section 5.2.2).
+    private func withScheme(_ address: String) -> String {
+        guard address.hasPrefix("//"), let scheme = (service ?? proxy.defaultService)?.forNewLoad.baseURL.scheme else {
+            return address
+        }
+        return "\(scheme):\(address)"
     }
 
     /// The service of another origin than the loader's, with nothing that only that may receive.

@@ -5,7 +5,9 @@ public import Foundation
 ///
 /// Two requests of the same URL, headers and cache policy share one load. Each ``target`` is decoded and kept by itself.
 public struct ImageRequest: Sendable {
-    /// The URL, or a path below the base URL of the loader's service; with another scheme than `http` and `https`, such as
+    /// The URL, or a path below the base URL of the loader's service.
+    ///
+    /// A URL without a scheme, such as `//host/path`, has that of the service; with another one than `http` and `https`, such as
     /// `data`, the image fails with `invalidRequest`.
     public var url: URL
     /// The size in pixels that the image is decoded for, and its processing; the whole image by default.

@@ -282,6 +282,16 @@ struct ImageOriginTests {
         #expect(scene.transport.requests.map { $0.headers["Authorization"] } == ["s3cret", nil])
     }
 
+    @Test func `A URL without a scheme has that of the service`() async {
+        let scene = scene()
+        for url in ["//cdn.test/7.png", "//shop.test/8.png"] {
+            #expect(await scene.loader.outcome(of: ImageRequest(URL(url))) == "image \(url.suffix(5).prefix(1))")
+        }
+        #expect(scene.transport.requests.map(\.url.host) == ["cdn.test", "shop.test"])
+        #expect(scene.transport.requests.map(\.url.path) == ["/7.png", "/8.png"])
+        #expect(scene.transport.requests.map { $0.headers["Authorization"] } == [nil, "s3cret"])
+    }
+
     @Test(
         arguments: [
             "http://cdn.test/7.png", "https://shop.test/api/7.png", "http://shop.test:81/api/7.png",
@@ -302,7 +312,7 @@ struct ImageOriginTests {
     }
 
     @Test(arguments: [
-        ("//cdn.test/7.png", "invalidRequest", 0), ("file:///7.png", "invalidRequest", 0),
+        ("file:///7.png", "invalidRequest", 0),
         ("data:image/png;base64,iVBORw0KGgo=", "invalidRequest", 0), ("javascript:1", "invalidRequest", 0),
         ("about:blank", "invalidRequest", 0), ("blob:http://cdn.test/7.png", "invalidRequest", 0),
         ("", "decoding unknownFormat", 1),
