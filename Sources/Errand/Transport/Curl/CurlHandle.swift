@@ -56,7 +56,7 @@ final class CurlHandle {
     /// The size in bytes of what libcurl reads at a time, which a transfer keeps while it waits.
     enum Buffer: Int {
         /// Of streams, of which many may be open (`kb_per_stream` of `events`).
-        case small = 8_192
+        case small = 1_024
         /// That of libcurl.
         case standard = 16_384
         /// With which a large download takes a tenth less CPU time (`download`).
