@@ -602,7 +602,7 @@ struct CacheFolderPropertyTests {
 
 @Suite("A cache for many tasks", .limitedConcurrency, .hangLimit, .timeLimit(.minutes(10)))
 struct CacheFolderConcurrencyTests {
-    private static let rounds = CookieProbe.runsSlowTests ? 2_000 : 150
+    private static let turns = rounds(200, slow: 2_000)
 
     /// One of 12 keys, of which each third varies by a line.
     private static func sample(_ round: Int) throws -> CacheFolderSample {
@@ -636,9 +636,9 @@ struct CacheFolderConcurrencyTests {
         let hits = try await withThrowingTaskGroup(of: Int.self) { group in
             for task in 0..<8 {
                 group.addTask {
-                    let (folder, rounds) = (folders[task % 2], Self.rounds)
+                    let (folder, turns) = (folders[task % 2], Self.turns)
                     var hits = 0
-                    for round in (0..<rounds).map({ $0 * (task * 2 + 1) + task }) {
+                    for round in (0..<turns).map({ $0 * (task * 2 + 1) + task }) {
                         let sample = try Self.sample(round)
                         for entry in folder.entries(sample.key) {
                             #expect(Self.isOf(sample, entry))
@@ -664,7 +664,7 @@ struct CacheFolderConcurrencyTests {
             }
             return try await group.reduce(0, +)
         }
-        #expect(hits > Self.rounds)
+        #expect(hits > Self.turns)
         #expect(errors.kinds == [])
     }
 
@@ -675,7 +675,7 @@ struct CacheFolderConcurrencyTests {
         let tasks = (0..<6).map { task in
             Task { @MainActor in
                 var sources: [APIResponse.Source] = []
-                for round in (0..<Self.rounds).map({ $0 * (task * 2 + 1) + task }) {
+                for round in (0..<Self.turns).map({ $0 * (task * 2 + 1) + task }) {
                     let client = clients[(round + task) % 2]
                     if round % 67 == 3 { client.proxy.cache?.removeAll() }
                     let path = "\(round % 7)?size=\([100, 3_000, 39_000][round % 3])" + (round % 7 < 3 ? "&vary" : "")

@@ -116,14 +116,14 @@ struct CacheProcessCrashTests {
         var kills = 0
         let points = try await points(of: operation)
         // Some of them, and other ones for each operation.
-        let (step, first) = (CookieProbe.runsSlowTests ? 1 : 2, operation.testDescription.utf8.count)
+        let (step, first) = (4 / rounds(2, slow: 4), operation.testDescription.utf8.count)
         for (index, point) in points.enumerated() where (index + first) % step == 0 {
             try restore(saved)
             let ending = try await probe(operation, under: ["strace", "-f", "-o", "/dev/null"] + point.options)
             if ending.status != 0 { kills += 1 }
             try await check(operation, "\(point)")
         }
-        #expect(kills > (operation.stores ? 2 : 0))
+        #expect(kills > (operation.stores ? rounds(4) / 2 : 0))
     }
 
     private func restore(_ saved: URL) throws {
@@ -230,7 +230,7 @@ struct CacheProcessSharingTests {
     @Test(.fault(103)) func `What several processes load, evict and clear at the same time is what was stored`()
         async throws
     {
-        let count = CookieProbe.runsSlowTests ? 10_000 : 250
+        let count = rounds(250, slow: 10_000)
         let programs = try (1...3).map { seed in
             try probe("capacity,900000", "churn,\(seed),\(count)", "evict")
         }

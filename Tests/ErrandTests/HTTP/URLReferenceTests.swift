@@ -66,7 +66,7 @@ struct URLReferenceTests {
     {
         var random = SplitMix(seed: 3986)
         let authorities = ["b.test", "B.test:8080", "u:p@b.test", "[::1]:81", "b.test:", "b.test:080"]
-        for _ in 0..<(CookieProbe.runsSlowTests ? 2_000 : 600) {
+        for _ in 0..<rounds(600, slow: 2_000) {
             let base = try #require(
                 ["http://a/b/c/d;p?q", "http://a", "http://a:8080/%41/", "http://a?x"].randomElement(using: &random)
             )

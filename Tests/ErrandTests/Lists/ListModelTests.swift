@@ -163,13 +163,13 @@ struct ListModelTests {
     }
 
     @Test(.fault(47), .fault(48), .fault(49), .fault(51))
-    func `in 2,000 random runs, and in 10,000 with slow tests`() async {
+    func `in many random runs`() async {
         let server = Server()
         let transport = ScriptedTransport(keepsRequests: false) { request in await server.response(request) }
         var service = APIService.sample()
         service.envelope = nil
         let proxy = APIProxy(service: service, transport: transport)
-        for seed in UInt64(1)...(CookieProbe.runsSlowTests ? 10_000 : 2_000) {
+        for seed in 1...UInt64(rounds(2_000, slow: 10_000)) {
             guard await Run(seed, server, proxy).holds() else { return }
         }
     }
@@ -595,10 +595,10 @@ struct ListEditModelTests {
     }
 
     @Test(.fault(47), .fault(48))
-    func `in 500 random runs, and in 10,000 with slow tests`() async {
+    func `in many random runs`() async {
         let server = EditingServer()
         let proxy = APIProxy(service: server.service, transport: server.transport)
-        let seeds = UInt64(1)...(CookieProbe.runsSlowTests ? 10_000 : 500)
+        let seeds = 1...UInt64(rounds(500, slow: 10_000))
         // Further seeds, which have failed.
         for seed in Array(seeds) + [5753, 6268, 6808, 9323, 16_238, 17_874] {
             guard await Run(seed, server, proxy).holds() else { return }

@@ -505,7 +505,7 @@ struct PagingServerTests {
     }
 
     @Test(.fault(81), .fault(47)) func `For generated servers`() async throws {
-        for seed in UInt64(1)...(CookieProbe.runsSlowTests ? 4_000 : 400) {
+        for seed in 1...UInt64(rounds(400, slow: 4_000)) {
             var random = SplitMix(seed: seed)
             let server = PagingServer(Rules(using: &random), count: Int.random(in: 0...30, using: &random))
             let list = list(server)
@@ -523,7 +523,7 @@ struct PagingServerTests {
     }
 
     @Test(.fault(81)) func `In both directions from the middle`() async throws {
-        for seed in UInt64(1)...(CookieProbe.runsSlowTests ? 2_000 : 200) {
+        for seed in 1...UInt64(rounds(200, slow: 2_000)) {
             var random = SplitMix(seed: seed)
             var rules = Rules(using: &random)
             (rules.way, rules.change) = (Bool.random(using: &random) ? .number : .offset, .none)
@@ -542,7 +542,7 @@ struct PagingServerTests {
     }
 
     @Test(.fault(81)) func `Through a window that moves down, up and down again`() async throws {
-        for seed in UInt64(1)...(CookieProbe.runsSlowTests ? 1_000 : 100) {
+        for seed in 1...UInt64(rounds(100, slow: 1_000)) {
             var random = SplitMix(seed: seed)
             var rules = Rules(using: &random)
             rules.change = .none

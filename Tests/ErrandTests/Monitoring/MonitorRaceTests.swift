@@ -9,11 +9,9 @@ import Testing
 @MainActor
 @Suite("Each load has one ending, whatever happens to it", .limitedConcurrency, .hangLimit, .timeLimit(.minutes(10)))
 struct MonitorRaceTests {
-    nonisolated private static let isSlow = ProcessInfo.processInfo.environment["ERRAND_SLOW_TESTS"] == "1"
-
     @Test(.fault(134)) func `Random lives have events in a legal order and one ending each`() async throws {
         let recorder = EventRecorder(keepsEvents: false)
-        let count = Self.isSlow ? 100_000 : 5_000
+        let count = rounds(8_000, slow: 100_000)
         var (begun, logins) = (0, 0)
         for _ in 0..<(count / RandomLives.batch) {
             // A new one each time, because too many logins of one session fail.

@@ -107,9 +107,9 @@ struct LoadCancellationTests {
         let service = APIService.sample { if kind != nil { $0.baseURL = server.baseURL } }
         let proxy = APIProxy(service: service, transport: try kind?.make() ?? scripted)
         let screen = Screen()
-        let rounds = ProcessInfo.processInfo.environment["ERRAND_SLOW_TESTS"] == nil ? 40 : 400
+        let turns = rounds(40, slow: 400)
         var longest = 80.0
-        for _ in 0..<rounds {
+        for _ in 0..<turns {
             let requests = (0..<50).map { _ in GoodsRequest(delegate: screen, proxy: proxy) }
             let ids = requests.map { $0.loadData() }
             let cancelling = Task.detached { [longest] in
@@ -127,7 +127,7 @@ struct LoadCancellationTests {
             #expect(requests.allSatisfy { !$0.isLoading })
         }
         await sentinel(proxy)
-        #expect(screen.events.count == rounds * 50)
+        #expect(screen.events.count == turns * 50)
         #expect(screen.events.contains(.success) && screen.events.contains(.cancelled))
         #expect(proxy.activeRequests.isEmpty)
     }

@@ -623,7 +623,7 @@ struct RequestQueueAdmissionTests {
     }
 
     @Test func `Requests to many hosts are admitted in one order, each when its host and the whole have room`() {
-        for seed in 0..<UInt64(rounds(CookieProbe.runsSlowTests ? 200 : 60)) {
+        for seed in 0..<UInt64(rounds(60, slow: 200)) {
             var random = SplitMix(seed: seed)
             var model = QueueModel(&random)
             for _ in 0..<40 { model.enter(&random) }

@@ -19,7 +19,7 @@ struct ReloginLiveTests {
     }
 
     @Test(.fault(37), .fault(46), arguments: TransportKind.allCases, LoginExpiryFormat.allCases)
-    func `A thousand loads with an expired token share one login, and each succeeds after it`(
+    func `Hundreds of loads with an expired token share one login, and each succeeds after it`(
         _ kind: TransportKind,
         _ refusal: LoginExpiryFormat
     ) async throws {
@@ -27,7 +27,7 @@ struct ReloginLiveTests {
         // No load is served before several have arrived.
         let shop = try GuardedShop(kind, refusal.served.preceded(by: .pass(gate)))
         // The other format of a refusal differs before loads wait for the login.
-        let count = refusal == .status || CookieProbe.runsSlowTests ? 1_000 : 200
+        let count = rounds(refusal == .status ? 1_000 : 200, slow: 1_000)
         let requests = (0..<count).map { number in
             screen.params = ["number": number]
             return load(shop)

@@ -13,8 +13,6 @@ import TestSupport
     .timeLimit(.minutes(10))
 )
 struct TokenLifetimeTests {
-    private static let rounds = CookieProbe.runsSlowTests ? 12 : 4
-
     private func succeeded(_ count: Int) -> [Screen.Event] { Array(repeating: .success, count: count) }
 
     private func anyPriorities(_ count: Int) -> [RequestPriority] {
@@ -30,7 +28,7 @@ struct TokenLifetimeTests {
 
     @Test(arguments: [1, 2, 5, 64])
     func `Tokens expire after a number of uses, and all loads succeed`(_ width: Int) async {
-        for _ in 0..<Self.rounds {
+        for _ in 0..<rounds(4, slow: 12) {
             let lifetime = anyLifetime(width)
             let server = TokenServer { $0.number <= lifetime }
             #expect(await server.load(anyPriorities(300), width: width) == succeeded(300), "\(lifetime) uses")
@@ -41,7 +39,7 @@ struct TokenLifetimeTests {
 
     @Test(arguments: [1, 2, 5, 64])
     func `Tokens expire after a time, and all loads succeed`(_ width: Int) async {
-        for _ in 0..<Self.rounds {
+        for _ in 0..<rounds(4, slow: 12) {
             let lifetime = Duration.milliseconds(20 * anyLifetime(width))
             let server = TokenServer(timeOfRequest: .milliseconds(20)) { $0.age < lifetime }
             #expect(await server.load(anyPriorities(300), width: width) == succeeded(300), "\(lifetime)")
@@ -65,7 +63,7 @@ struct TokenLifetimeTests {
     func `After a relogin loads are sent by priority, and then in the order in which they began`(
         _ lifetime: Int
     ) async {
-        for _ in 0..<20 {
+        for _ in 0..<rounds(20) {
             let server = TokenServer { $0.token == "t0" ? false : lifetime == 1 || $0.number <= lifetime }
             // The first one is sent at once.
             let priorities = [.userInitiated] + anyPriorities(19)

@@ -212,7 +212,7 @@ struct CurlLayeringTests {
     @Test(arguments: 0..<6)
     func `Generated layers end as expected, and do not affect other loads`(seed: UInt64) async throws {
         var random = SplitMix(seed: 100 + seed)
-        for _ in 0..<8 {
+        for _ in 0..<rounds(8) {
             let layering = EncodedBodySample(&random)
             var (server, request) = try start(layering.bytes, layering.codings)
             request.limits.bodyBytes = layering.limit

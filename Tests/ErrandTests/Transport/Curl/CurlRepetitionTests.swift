@@ -112,7 +112,7 @@ struct CurlRepetitionTests {
     ) async throws {
         let server = try server(loss)
         var random = SplitMix(seed: seed)
-        for turn in 0..<10 {
+        for turn in 0..<rounds(12) {
             let planted = PlantedText(&random)
             #expect(await transport.ending(of: planted.request(.get, to: server, body: "")) == nil)
             let order = "order \(turn)"
@@ -182,6 +182,7 @@ struct CurlRepetitionTests {
     }
 
     @Test(.fault(11)) func `Many refused, lost and served requests send no POST twice`() async throws {
+        let count = rounds(400)
         let random = Lock(SplitMix(seed: 11))
         let server = try HTTP2Server(authority) { _ in
             random.withLock {
@@ -189,16 +190,16 @@ struct CurlRepetitionTests {
             }
         }
         let endings = await withTaskGroup(of: (Int, TransportError.Kind?).self) { group in
-            for number in 0..<400 {
+            for number in 0..<count {
                 group.addTask { (number, await ending(number % 4 == 0 ? .put : .post, "\(number)", to: server)) }
             }
             return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }
         let counts = server.requests.reduce(into: [:]) { $0[$1.text, default: 0] += 1 }
-        #expect((0..<400).allSatisfy { $0 % 4 == 0 || counts["\($0)", default: 0] <= 1 })
+        #expect((0..<count).allSatisfy { $0 % 4 == 0 || counts["\($0)", default: 0] <= 1 })
         // Those that have failed.
         #expect(endings.values.allSatisfy { [.connectionLost, .cannotConnect].contains($0) })
-        #expect(!endings.isEmpty && endings.count < 400)
+        #expect(!endings.isEmpty && endings.count < count)
     }
 }
 
