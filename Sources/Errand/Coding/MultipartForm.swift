@@ -17,7 +17,7 @@ public struct MultipartForm: Sendable {
     // Equal for all tries of a load, so that each sends the same bytes.
     let boundary: String
 
-    init(boundary: String = "errand-\(UUID().uuidString)") {
+    init(boundary: String = "errand-\(String.uniqueName)") {
         self.boundary = boundary
     }
 

@@ -124,13 +124,13 @@ struct PartialRecord: Codable, Sendable {
         #if canImport(Darwin)
         // Untested.
         var (bytes, size) = ([CChar](repeating: 0, count: 64), 64)
-        guard sysctlbyname("kern.bootsessionuuid", &bytes, &size, nil, 0) == 0 else { return UUID().uuidString }
+        guard sysctlbyname("kern.bootsessionuuid", &bytes, &size, nil, 0) == 0 else { return String.uniqueName }
         return String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         #else
         let path = "/proc/sys/kernel/random/boot_id"
         let bytes = try? FileDescriptor(opening: path, O_RDONLY).readAll(atMost: 64)
         // Where it is not known, each process trusts what is on the disk alone.
-        return bytes.map { String(decoding: $0, as: UTF8.self).trimmingCharacters(in: .newlines) } ?? UUID().uuidString
+        return bytes.map { String(decoding: $0, as: UTF8.self).trimmingCharacters(in: .newlines) } ?? String.uniqueName
         #endif
     }
 }

@@ -17,7 +17,7 @@ struct CookieFile: Sendable {
 
     /// `nil` is that of a jar in memory, which ends with its process.
     static func cacheName(of url: URL?) -> String {
-        guard let url else { return "\(memoryMark)\(getpid())-\(UUID().uuidString)" }
+        guard let url else { return "\(memoryMark)\(getpid())-\(String.uniqueName)" }
         let path = url.absoluteURL.standardizedFileURL.path(percentEncoded: false)
         let home = NSHomeDirectory() + "/"
         let name = path.hasPrefix(home) ? "~/" + path.dropFirst(home.count) : path

@@ -40,7 +40,7 @@ final class StagedFile: LoadFile {
     /// Makes nothing.
     init(for destination: HTTPRequest.Destination) throws(TransportError) {
         place = try FilePlace(destination)
-        let folder = place.folder.appendingPathComponent(".\(UUID().uuidString)\(Self.folderEnding)", isDirectory: true)
+        let folder = place.folder.appendingPathComponent(".\(String.uniqueName)\(Self.folderEnding)", isDirectory: true)
         self.folder = folder.path
         url = folder.appendingPathComponent(place.target.lastPathComponent, isDirectory: false)
         location = FileLocation(url, target: place.target)

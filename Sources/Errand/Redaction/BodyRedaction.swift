@@ -51,7 +51,7 @@ struct MultipartRedaction {
 
     /// Files and streams are contents of parts; `nil` if the body is malformed.
     func text(of body: HTTPBody) -> String? {
-        let mark = "errand-\(UUID().uuidString)"
+        let mark = "errand-\(String.uniqueName)"
         var (whole, contents) = (Data(), [Data: String]())
         for (index, piece) in body.pieces.enumerated() {
             let substitute = Data("\(mark)-\(index)".utf8)

@@ -137,7 +137,23 @@ package struct FileDescriptor: ~Copyable {
     }
 }
 
-package struct SystemError: Error {
+extension String {
+    /// 32 random digits, as the name of what no other has.
+    ///
+    /// `UUID()` is a constant on Linux while the process has no free descriptor.
+    package static var uniqueName: String {
+        [UInt64.random(in: 0 ... .max), .random(in: 0 ... .max)].map { number in
+            let digits = String(number, radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }.joined()
+    }
+}
+
+// As an `NSError`, the one of its number.
+package struct SystemError: Error, CustomNSError {
+    package static var errorDomain: String { NSPOSIXErrorDomain }
+    package var errorCode: Int { Int(number) }
+
     let call: String
     package let number: CInt
     static func last(_ call: String) -> SystemError { SystemError(call: call, number: errno) }

@@ -141,7 +141,7 @@ extension HARRecorder {
     private static func write(_ data: Data, to file: URL) throws(WriteError) {
         guard file.isFileURL else { throw WriteError(file, kind: .notAFile, reason: "its URL is not that of a file") }
         let folder = file.deletingLastPathComponent()
-        let temporary = folder.appending(path: ".\(UUID().uuidString).part").path(percentEncoded: false)
+        let temporary = folder.appending(path: ".\(String.uniqueName).part").path(percentEncoded: false)
         do throws(SystemError) {
             try AtomicFile.replace(
                 file.path(percentEncoded: false),

@@ -96,7 +96,7 @@ struct UnlinkedFile: ~Copyable {
 
     /// A file that cannot be read in `descriptorFolder`, such as `/proc/self/fd`, stays in its folder as long as this value.
     init(containing bytes: [UInt8], descriptorFolder: String) throws(SystemError) {
-        let name = FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID().uuidString)").path
+        let name = FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(String.uniqueName)").path
         let file = try FileDescriptor(opening: name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
         do throws(SystemError) {
             try file.writeAll(bytes)

@@ -70,7 +70,7 @@ struct StoredBody: ~Copyable {
     }
 
     private static func temporaryFile() -> URL {
-        FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID().uuidString)")
+        FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(String.uniqueName)")
     }
 
     mutating func store(_ body: HTTPBody, _ progress: StoringProgress) async throws(TransportError) {
