@@ -117,7 +117,7 @@ final class FilePlace: Sendable {
 
     /// A new file for an app that has not named one.
     static func temporaryFile() -> URL {
-        FileManager.default.temporaryDirectory.appendingPathComponent(temporaryMark + UUID().uuidString)
+        FileManager.default.temporaryDirectory.appendingPathComponent(temporaryMark + String.uniqueName)
     }
 
     private var isTemporary: Bool {
@@ -130,8 +130,13 @@ final class FilePlace: Sendable {
 
     /// Found before the transfer, and not by the move at its end.
     func check() throws(TransportError) {
-        guard !isInFolder, let mode = stat(ofEntry: target.path)?.st_mode, mode & S_IFMT == S_IFDIR else { return }
-        throw TransportError(cannotWrite: target, SystemError(call: "rename", number: EISDIR))
+        var status = stat()
+        // What a link leads to.
+        guard !isInFolder, stat(target.path, &status) == 0, status.st_mode & S_IFMT != S_IFREG else { return }
+        guard status.st_mode & S_IFMT != S_IFDIR else {
+            throw TransportError(cannotWrite: target, SystemError(call: "rename", number: EISDIR))
+        }
+        throw TransportError(.invalidRequest, "\(Redactor.fileName(of: target)) is not a regular file")
     }
 
     /// `former` is the name that an earlier response had, which the one of the rest need not repeat.
@@ -143,10 +148,17 @@ final class FilePlace: Sendable {
         }
     }
 
+    /// A file that replaces another one has its permissions and, where the system permits that, its owner.
+    private func keepAccess(_ path: String) {
+        guard let former = stat(ofEntry: target.path), former.st_mode & S_IFMT == S_IFREG else { return }
+        if chown(path, former.st_uid, former.st_gid) != 0 { _ = chown(path, .max, former.st_gid) }
+        chmod(path, former.st_mode & 0o777)
+    }
+
     /// Returns where the file is then; one that was named by a server replaces none.
     func move(from path: String) throws(SystemError) -> URL {
         guard let name = name.withLock(\.self) else {
-            if isTemporary { chmod(path, 0o600) }
+            if isTemporary { chmod(path, 0o600) } else { keepAccess(path) }
             guard rename(path, target.path) == 0 else { throw .last("rename") }
             return target
         }

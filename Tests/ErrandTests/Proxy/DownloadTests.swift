@@ -35,6 +35,43 @@ struct DownloadEndingTests {
         return request
     }
 
+    @Test(arguments: [false, true], [false, true])
+    func `What is no file is neither replaced nor requested`(_ isResumable: Bool, _ isLinked: Bool) async throws {
+        let (pipe, link) = (folder.url.appending(path: "pipe"), folder.url.appending(path: "link"))
+        #expect(mkfifo(pipe.path, 0o600) == 0)
+        try FileManager.default.createSymbolicLink(at: link, withDestinationURL: pipe)
+        let transport = ScriptedTransport { _ in .text("new") }
+        let request = request(transport)
+        request.target = .file(isLinked ? link : pipe)
+        request.ownOptions.resumesDownload = isResumable
+        await #expect { try await request.value() } throws: { ($0 as? APIError)?.type == .invalidRequest }
+        #expect(request.error?.reason == "\(isLinked ? "link" : "pipe") is not a regular file")
+        #expect(transport.requests.isEmpty)
+        let type = try FileManager.default.attributesOfItem(atPath: pipe.path)[.type] as? FileAttributeType
+        #expect(type != .typeRegular)
+    }
+
+    @Test(arguments: [false, true], [0o600, 0o755])
+    func `The file has the permissions of the one that it replaces`(_ isResumable: Bool, _ mode: Int) async throws {
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder.file.path)
+        let request = request(ScriptedTransport { _ in .text("new") })
+        request.ownOptions.resumesDownload = isResumable
+        #expect(try await request.value().url == folder.file)
+        let attributes = try FileManager.default.attributesOfItem(atPath: folder.file.path)
+        #expect(attributes[.posixPermissions] as? Int == mode)
+        #expect(try Data(contentsOf: folder.file) == Data("new".utf8))
+    }
+
+    @Test func `The number of the system's error can be read`() async throws {
+        let request = request(ScriptedTransport { _ in .text("new") })
+        request.target = .file(folder.url.appending(path: "none/file"))
+        await #expect { try await request.value() } throws: { error in
+            let cause = (error as? APIError)?.underlying as? TransportError
+            let number = cause?.underlying as NSError?
+            return cause?.kind == .storage && number?.domain == NSPOSIXErrorDomain && number?.code == Int(ENOENT)
+        }
+    }
+
     @Test func `What a killed process has left for a day is removed`() async throws {
         func make(_ name: String, hoursAgo hours: Double, fileHoursAgo: Double? = nil) throws {
             let url = folder.url.appending(path: name)
