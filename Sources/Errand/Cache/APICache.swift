@@ -215,10 +215,12 @@ public final class APICache: Sendable {
     // MARK: Storing
 
     func store(_ stored: StoredResponse, _ content: CacheContent, _ key: CacheKey, in session: CacheFolder) {
-        let isStored =
-            stored.bodyLength <= capacity / 10
-            && change(session) { session throws(SystemError) in try session.store(stored, content, key) }
-        // Not an older one in its place.
+        guard stored.bodyLength <= capacity / 10 else {
+            // Not older ones in its place.
+            for entry in session.entries(key, where: { !$0.isNewer(than: stored) }) { session.remove(entry) }
+            return
+        }
+        let isStored = change(session) { session throws(SystemError) in try session.store(stored, content, key) }
         if !isStored { session.remove(key) }
     }
 
@@ -283,7 +285,7 @@ public final class APICache: Sendable {
 
     /// Renamed first, because to remove thousands of files takes long; returns why it is still there.
     private func setAside(_ name: String) -> SystemError? {
-        let removed = "\(folder)/\(Self.removedMark)\(UUID().uuidString)"
+        let removed = "\(folder)/\(Self.removedMark)\(String.uniqueName)"
         guard rename("\(folder)/\(name)", removed) == 0 else {
             let error = SystemError.last("rename")
             return error.number == ENOENT ? nil : error

@@ -196,11 +196,14 @@ final class CacheFolder: Sendable {
         guard !hasEnded.load(ordering: .acquiring) else { return 0 }
         var name = key.name
         if !stored.selection.lines.isEmpty {
-            try makeFolder(name)
+            guard try makeFolder(name, for: stored) else { return 0 }
             name += "/" + stored.selection.name
         }
         // Those that have varied.
-        if case .variants = file(name) { removeAll(in: name) }
+        if case .variants = file(name) {
+            guard entries(key, where: { $0.isNewer(than: stored) }).isEmpty else { return 0 }
+            removeAll(in: name)
+        }
         let (body, size) = try write(content, for: name)
         let new = CacheFile(stored, key: key, body: body)
         do throws(SystemError) {
@@ -224,12 +227,16 @@ final class CacheFolder: Sendable {
         return size
     }
 
-    /// In the place of the file of a response that has not varied, if there is one.
-    private func makeFolder(_ name: String) throws(SystemError) {
-        if mkdirat(folder.number, name, 0o700) == 0 { return }
+    /// In the place of the file of a response that has not varied, if there is one; returns `false` if that is newer.
+    private func makeFolder(_ name: String, for stored: StoredResponse) throws(SystemError) -> Bool {
+        if mkdirat(folder.number, name, 0o700) == 0 { return true }
         guard errno == EEXIST else { throw .last("mkdirat") }
-        if case .file(let file) = file(name) { remove(file, name) }
+        if case .file(let file) = file(name) {
+            guard !file.stored.isNewer(than: stored) else { return false }
+            remove(file, name)
+        }
         guard mkdirat(folder.number, name, 0o700) == 0 || errno == EEXIST else { throw .last("mkdirat") }
+        return true
     }
 
     /// With other lines, and the same body.
@@ -245,7 +252,7 @@ final class CacheFolder: Sendable {
     }
 
     private func write(_ file: CacheFile, to name: String) throws(SystemError) {
-        let temporary = Self.temporary + UUID().uuidString
+        let temporary = Self.temporary + String.uniqueName
         do throws(SystemError) {
             try create(temporary).writeAll(file.bytes)
             guard renameat(folder.number, temporary, folder.number, name) == 0 else { throw .last("renameat") }
@@ -260,7 +267,7 @@ final class CacheFolder: Sendable {
         if case .data(let data) = content, data.count <= CacheFile.longestInlineBody {
             return (.bytes(data), Int64(data.count))
         }
-        let bodyName = "\(name)\(Self.bodyMark)\(UUID().uuidString)"
+        let bodyName = "\(name)\(Self.bodyMark)\(String.uniqueName)"
         do throws(SystemError) {
             let file = try create(bodyName)
             var (length, checksum) = (Int64(0), Checksum())

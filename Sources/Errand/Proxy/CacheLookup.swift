@@ -5,7 +5,8 @@ struct CacheLookup {
     let request: HTTPRequest
     /// What is stored is compared with it: the request with its cookies, without adapters for the rules of an app.
     let keyRequest: HTTPRequest
-    let date: Date
+    /// When it was sent, or is about to be.
+    private(set) var date: Date
     private let use: CacheUse
     private(set) var key: CacheKey?
     /// Whether it has passed over responses to requests with other lines.
@@ -50,6 +51,9 @@ struct CacheLookup {
     }
 
     // MARK: After the exchange
+
+    /// A load may have queued since the lookup; the exchange of a request to which a redirect has led began earlier.
+    mutating func didSend(at date: Date, isFollowed: Bool) { self.date = isFollowed ? max(self.date, date) : date }
 
     /// RFC 9111 section 4.4: what a request may have changed is not used any more.
     ///

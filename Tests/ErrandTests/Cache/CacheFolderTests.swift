@@ -350,6 +350,22 @@ struct CacheFolderCapacityTests {
         }
     }
 
+    @Test func `A response that is too long removes the older ones of its key, and no newer one`() throws {
+        let temporary = try TemporaryFolder()
+        let cache = APICache(folder: temporary.url.appending(path: "cache"), capacity: 100_000)
+        let session = try #require(cache.session("session"))
+        let sample = try CacheFolderSample(URL("http://shop.test/a"), body: Data("short".utf8))
+        for isNewer in [true, false] {
+            session.remove(sample.key)
+            var (stored, long) = (sample.stored, sample.stored)
+            stored.requestDate += isNewer ? 1 : -1
+            (long.responseDate, long.bodyLength) = (long.responseDate + 2, 50_000)
+            cache.store(stored, .data(sample.body), sample.key, in: session)
+            cache.store(long, .data(Data(count: 50_000)), sample.key, in: session)
+            #expect(session.entries(sample.key).count == (isNewer ? 1 : 0))
+        }
+    }
+
     @Test(.fault(108)) func `The least recently used responses are removed first`() async throws {
         let paths = (0..<20).map { "\($0)?size=100000" }
         for (index, path) in paths.enumerated() {
