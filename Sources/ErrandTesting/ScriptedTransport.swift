@@ -14,7 +14,7 @@ import Foundation
 /// transport.on(.get, "/orders") { _ in .json(#"{"errcode":200,"data":[]}"#) }
 /// let proxy = APIProxy(service: service, transport: transport)
 /// ```
-public final class ScriptedTransport: HTTPTransport {
+public final class ScriptedTransport: HTTPTransport, HeadReporting {
     /// How many exchanges a proxy gives to the transport at a time.
     public let capacity: TransportCapacity
     /// A function that responds to a request, called on any thread.
@@ -113,7 +113,7 @@ public final class ScriptedTransport: HTTPTransport {
         if keepsRequests {
             // Without what belongs to the load, which may keep the proxy and this transport.
             var sent = request
-            sent.observer = nil
+            (sent.observer, sent.didReceiveHead) = (nil, nil)
             if case .stream = sent.destination { sent.destination = .memory }
             state.withLock { $0.sent.append(sent) }
         }

@@ -34,6 +34,9 @@ extension HTTPTransport {
     public var capacity: TransportCapacity { TransportCapacity() }
 }
 
+/// A transport that calls ``HTTPRequest/didReceiveHead`` with the heads that it returns; one that wraps another may change them.
+package protocol HeadReporting: HTTPTransport {}
+
 /// How many exchanges a transport can carry at a time.
 public struct TransportCapacity: Sendable, Equatable {
     /// The connections to one host and port, each of which carries one exchange; 16 by default.

@@ -43,6 +43,7 @@ public final class APIProxy: Sendable {
     let sharedExchanges = SharedExchanges()
     let delivery = MainDelivery()
     let transport: any HTTPTransport
+    let reportsHeads: Bool
     let clock: any APIClock
     /// The stored responses of its loads; `nil`, the default, stores none.
     public let cache: APICache?
@@ -77,6 +78,7 @@ public final class APIProxy: Sendable {
         state = Lock(State(service: service, cookies: cookies))
         let transport = transport ?? SystemTransport()
         (self.transport, self.reachability, self.clock) = (transport, reachability, clock)
+        reportsHeads = transport is any HeadReporting
         queue = RequestQueue(limits: queueLimits, capacity: transport.capacity)
         monitorList = Lock(ObservingMonitors(monitors))
         cookies.attach(to: self)
@@ -133,15 +135,17 @@ public final class APIProxy: Sendable {
     /// Changes the priority of a load that waits in the queue, for example when its cell is scrolled into view.
     ///
     /// Among the loads of its new priority, the load has the place of its age. The priority of a load with
-    /// ``APIRequestOptions/coalescesIdentical``, and of one that has had its turn, does not change.
+    /// ``APIRequestOptions/coalescesIdentical``, and of one that has had its turn, does not change. One that still looks for a stored
+    /// response queues with the new priority.
     ///
     /// - Returns: Whether the load was waiting.
     @discardableResult
     public func setPriority(_ priority: RequestPriority, of id: RequestID) -> Bool {
         guard let load = loads[id], load.isQueued, var lane = load.lane else { return false }
         lane.priority = priority
-        guard queue.move(QueuePlace(number: id.queueNumber, lane: lane)) else { return false }
+        // First, because a load that looks for a stored response queues afterwards.
         loads.setPriority(priority, of: id)
+        _ = queue.move(QueuePlace(number: id.queueNumber, lane: lane))
         return true
     }
 

@@ -235,14 +235,12 @@ final class CacheStage {
         return response
     }
 
-    /// Returns what removes what a request may have changed, when the head of its stream arrives: its end may be hours later.
-    @inline(never) func invalidation(by request: HTTPRequest) -> (@Sendable (HTTPHeaders) -> Void)? {
-        guard ![.get, .head].contains(request.method), (try? step(for: request)) != nil, let lookup else { return nil }
-        return { [id] headers in
+    /// Removes what a request may have changed, when the head of its response arrives: the end may be hours later.
+    var invalidation: (@Sendable (APIResponse) -> Void)? {
+        guard let lookup, ![.get, .head].contains(lookup.request.method) else { return nil }
+        return {
             var lookup = lookup
-            lookup.invalidate(
-                after: APIResponse(HTTPResponse(status: 200, headers: headers), to: id, url: request.url)
-            )
+            lookup.invalidate(after: $0)
         }
     }
 
@@ -265,6 +263,7 @@ final class CacheStage {
     private func received(_ response: APIResponse) throws(APIError) -> APIResponse? {
         guard var lookup else { return response }
         let date = proxy.clock.date
+        lookup.didSend(at: date - response.duration / .seconds(1), isFollowed: !former.isEmpty)
         lookup.invalidate(after: response)
         self.lookup = lookup
         if [500, 502, 503, 504].contains(response.status), !use.policy.isRule,

@@ -123,20 +123,26 @@ final class Exchange {
         if request.headers["Range"] != nil, request.headers["Accept-Encoding"] == nil {
             request.headers["Accept-Encoding"] = "identity"
         }
-        head.forget()
-        request.didReceiveHead = { [head, url = request.url] in head.receive($0, $1, from: url) }
         sentCookie = request.headers["Cookie"]
-        guard let trace else { return request }
-        request = trace.requestMade(request)
-        // A monitor may have cancelled the load.
-        guard !Task.isCancelled else { throw .cancelledUnsent }
+        if let trace {
+            request = trace.requestMade(request)
+            // A monitor may have cancelled the load.
+            guard !Task.isCancelled else { throw .cancelledUnsent }
+        }
+        head.forget()
+        guard proxy.reportsHeads else { return request }
+        // Not in the event, which may be kept.
+        request.didReceiveHead = { [head, url = request.url, invalidate = cache?.invalidation] status, headers in
+            invalidate?(APIResponse(HTTPResponse(status: status, headers: headers), to: nil, url: url))
+            head.receive(status, headers, from: url)
+        }
         return request
     }
 
     /// Returns `nil` for a redirect, whose request is the current one then, if no response to that is stored.
     @inline(never) func receive(_ response: HTTPResponse) throws(TransportError) -> APIResponse? {
         let response = checkedBody?.completing(response) ?? response
-        // A transport of an app cannot report it.
+        // That of a transport which does not report it, or which changes what it wraps.
         if head.value == nil { head.receive(response.status, response.headers, from: current.url) }
         if redirects.isEmpty { isMultiplexed = response.isMultiplexed }
         isStreamed = response.isStreamed

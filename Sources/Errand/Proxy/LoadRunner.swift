@@ -257,7 +257,7 @@ final class LoadRunner<Value: Sendable> {
             _ = try cache?.receive(response)
             result = .success(response)
         } catch {
-            if let head = stream.head { cache?.invalidation(by: request)?(head) }
+            if let head = stream.head { invalidation(by: request)?(head) }
             result = .failure(error)
         }
         return (try await stream.end(with: result), exchange.isMultiplexed)
@@ -268,7 +268,7 @@ final class LoadRunner<Value: Sendable> {
         _ handler: any StreamHandler,
         in login: SentLogin
     ) -> (Exchange, ResponseStream) {
-        let invalidate = cache?.invalidation(by: request)
+        let invalidate = invalidation(by: request)
         let stream = ResponseStream(for: handler) { [call] headers in
             // Not at the end, which may be hours later.
             if call.renewsLogin { call.service.login.didSucceed(with: login) }
@@ -279,6 +279,14 @@ final class LoadRunner<Value: Sendable> {
         var request = handler.prepare(request)
         request.destination = .stream(HTTPBodySink(stream))
         return (attempt.makeExchange(request), stream)
+    }
+
+    private func invalidation(by request: HTTPRequest) -> (@Sendable (HTTPHeaders) -> Void)? {
+        // The lookup of a stream finds nothing.
+        guard let cache, (try? cache.step(for: request)) != nil, let invalidate = cache.invalidation else { return nil }
+        return { [id = call.id] in
+            invalidate(APIResponse(HTTPResponse(status: 200, headers: $0), to: id, url: request.url))
+        }
     }
 
     /// Returns whether the stream is to be requested again, and waits until then.

@@ -7,7 +7,7 @@
 /// configuration.connectionsPerHost = 8
 /// let proxy = APIProxy(transport: try SystemTransport(configuration))
 /// ```
-public final class SystemTransport: HTTPTransport {
+public final class SystemTransport: HTTPTransport, HeadReporting {
     let platform: any HTTPTransport
 
     /// Creates a transport with the default configuration, which shares no connections with other transports.

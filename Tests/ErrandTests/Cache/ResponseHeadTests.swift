@@ -102,6 +102,47 @@ struct ResponseHeadTests {
         #expect(ids == ["new"])
     }
 
+    /// Sends over another transport, and changes what that returns.
+    private struct Wrapper: HTTPTransport {
+        let inner: any HTTPTransport
+        let line: String?
+
+        func send(
+            _ request: HTTPRequest,
+            progress: TransferProgress.Handler?
+        ) async throws(TransportError) -> HTTPResponse {
+            var response = try await inner.send(request, progress: progress)
+            response.headers["Set-Cookie"] = line
+            return response
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases, [nil, "sid=wrapped; Path=/"])
+    func `The cookies are those of what a transport returns that wraps another one`(
+        _ kind: TransportKind,
+        _ line: String?
+    ) async throws {
+        let server = try FixtureServer.start { _ in .text("", headers: ["Set-Cookie": "sid=own; Path=/"]) }
+        let transport = Wrapper(inner: try kind.make(), line: line)
+        var service = APIService(baseURL: server.baseURL)
+        service.envelope = nil
+        let proxy = APIProxy(service: service, transport: transport, cookies: cookies)
+        _ = try await APIRequest<String>("/", proxy: proxy).value()
+        #expect(ids == (line == nil ? [] : ["wrapped"]))
+    }
+
+    @Test func `A request that is kept does not store cookies`() async throws {
+        let server = try FixtureServer.start { _ in .text("", headers: ["Set-Cookie": "sid=own; Path=/"]) }
+        let monitor = EventRecorder()
+        let proxy = try proxy(TransportKind.allCases.last ?? .urlSession, to: server)
+        proxy.monitors.append(monitor)
+        _ = try await APIRequest<String>("/", proxy: proxy).value()
+        let kept = monitor.events.compactMap { event in
+            if case .requestMade(let request) = event.kind { request } else { nil }
+        }
+        #expect(kept.count == 1 && kept[0].didReceiveHead == nil)
+    }
+
     // MARK: Changes
 
     enum Change: CaseIterable {
@@ -145,6 +186,23 @@ struct ResponseHeadTests {
         #expect(text.hasSuffix(" network"))
     }
 
+    @Test func `What a change has made out of date is not used while the body of its response arrives`() async throws {
+        let end = Gate()
+        let scene = try CacheRuleScene { request, number in
+            guard request.method == "POST" else { return CacheRuleScene.version(number) }
+            let head = "HTTP/1.1 200 OK\r\nSet-Cookie: sid=new; Path=/\r\nContent-Length: 2\r\n\r\n"
+            return .script(.write(head + "a"), .pass(end), .write("b"))
+        }
+        #expect(await scene.load() == "v1 network")
+        let change = scene.request(method: .post)
+        change.loadData()
+        await suspend(while: scene.proxy.cookies.cookies.isEmpty)
+        #expect(await scene.load() == "v3 network")
+        end.open()
+        await change.waitUntilIdle()
+        #expect(change.content as? String == "ab")
+    }
+
     @Test(arguments: [true, false])
     func `A change without a response, or with an error, leaves what is stored`(_ isLost: Bool) async throws {
         let scene = try CacheRuleScene { request, number in
@@ -156,13 +214,22 @@ struct ResponseHeadTests {
         #expect(await scene.load() == "v1 cache")
     }
 
-    @Test(arguments: [CachePolicy.http, .time(.seconds(60))])
-    func `A response that was requested earlier does not replace what is stored`(_ policy: CachePolicy) async throws {
+    @Test(
+        arguments: [CachePolicy.http, .time(.seconds(60))],
+        [(isFirst: false, isSecond: false), (true, false), (false, true), (true, true)]
+    )
+    func `A response that was requested earlier does not replace what is stored`(
+        _ policy: CachePolicy,
+        _ varies: (isFirst: Bool, isSecond: Bool)
+    ) async throws {
         let end = Gate()
         let head =
-            "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nCache-Control: max-age=60\r\nContent-Length: 2\r\n\r\n"
+            "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nCache-Control: max-age=60\r\nContent-Length: 2\r\n"
+            + (varies.isFirst ? "Vary: X-Color\r\n\r\n" : "\r\n")
         let scene = try CacheRuleScene { _, number in
-            number > 1 ? CacheRuleScene.version(number) : .script(.write(head + "v"), .pass(end), .write("1"))
+            number > 1
+                ? CacheRuleScene.version(number, "max-age=60", varies.isSecond ? ["Vary": "X-Color"] : [:])
+                : .script(.write(head + "v"), .pass(end), .write("1"))
         }
         let slow = scene.request(policy)
         slow.loadData()
@@ -173,5 +240,26 @@ struct ResponseHeadTests {
         await slow.waitUntilIdle()
         #expect(slow.content as? String == "v1")
         #expect(await scene.load(policy) == "v2 cache")
+    }
+
+    @Test func `A response is as old as its request, however long that has queued`() async throws {
+        let gate = Gate()
+        let scene = try CacheRuleScene(limits: QueueLimits(perHost: 1)) { request, number in
+            request.path == "/slow" ? Response.text("").preceded(by: .pass(gate)) : CacheRuleScene.version(number)
+        }
+        let slow = scene.request(.http, "/slow")
+        slow.loadData()
+        #expect(await scene.server.waitForTotalRequests(1))
+        let queued = scene.request { $0.coalescesIdentical = true }
+        queued.loadData()
+        await suspend(while: scene.proxy.queuedCount < 1)
+        scene.clock.advance(by: .seconds(1))
+        let first = scene.request { $0.priority = .userInitiated }
+        first.loadData()
+        await suspend(while: scene.proxy.queuedCount < 2)
+        gate.open()
+        for request in [first, queued] { await request.waitUntilIdle() }
+        #expect([first, queued].map { $0.content as? String } == ["v2", "v3"])
+        #expect(await scene.load() == "v3 cache")
     }
 }

@@ -20,7 +20,7 @@ import Foundation
 ///   7.80.
 /// - libcurl limits a header line to 100 KB, and newer versions limit a header block to 300 KB and 5,000 lines, even where the
 ///   request's limits are higher.
-package final class CurlTransport: HTTPTransport {
+package final class CurlTransport: HTTPTransport, HeadReporting {
     /// The limits of the configuration, and 100 exchanges on an HTTP/2 connection.
     package let capacity: TransportCapacity
     private let settings: CurlSettings

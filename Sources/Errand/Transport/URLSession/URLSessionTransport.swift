@@ -27,7 +27,7 @@ import FoundationNetworking
 /// ``HTTPResponse/isMultiplexed`` is always `false`; and with libcurl 7.88.0 to 8.1, after a request has ended while it connects
 /// (refused, reset, timed out or cancelled), another request may wait until its timeout, or until it is cancelled. Child processes
 /// inherit the sockets: when one runs at that time, the process may crash.
-package final class URLSessionTransport: HTTPTransport {
+package final class URLSessionTransport: HTTPTransport, HeadReporting {
     /// The limits of the configuration, and 100 exchanges on an HTTP/2 connection.
     package let capacity: TransportCapacity
     private let queues = URLSessionQueues()
