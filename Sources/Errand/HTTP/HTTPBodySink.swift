@@ -23,13 +23,21 @@ extension HTTPBodySink: RedactedDescription {
     public var description: String { "HTTPBodySink" }
 }
 
+/// What arrives of a body at a time.
+package enum HTTPBodyExpectation: Sendable {
+    /// Little, with pauses between.
+    case sparse
+    case usual
+    case large
+}
+
 /// Receives the decoded body of a response part by part.
 ///
 /// Called by one thread at a time, in this order, until the exchange ends: ``begin(status:headers:)`` with each response, then
 /// ``receive(_:)``, then ``finish()`` after the last byte of a response that is complete.
 package protocol HTTPBodyReceiver: Sendable {
-    /// Whether a transport is to read much at a time, instead of using little memory while nothing arrives.
-    var expectsLargeBody: Bool { get }
+    /// How much a transport is to read at a time, for which it keeps memory while nothing arrives.
+    var expectation: HTTPBodyExpectation { get }
 
     /// Returns whether the receiver takes the body; if not, it is kept in memory. Must not block.
     func begin(status: Int, headers: HTTPHeaders) throws(TransportError) -> Bool
@@ -58,7 +66,7 @@ extension HTTPRequest {
 }
 
 extension HTTPBodyReceiver {
-    package var expectsLargeBody: Bool { false }
+    package var expectation: HTTPBodyExpectation { .usual }
     package func hasRoom(orCall ready: @escaping @Sendable () -> Void) -> Bool { true }
     package func finish() throws(TransportError) {}
 

@@ -21,7 +21,7 @@ final class CheckedBody: HTTPBodyReceiver {
 
     init(limit: Int, _ check: @escaping BodyCheck) { (self.limit, self.check) = (limit, check) }
 
-    var expectsLargeBody: Bool { true }
+    var expectation: HTTPBodyExpectation { .large }
 
     func begin(status: Int, headers: HTTPHeaders) throws(TransportError) -> Bool {
         // A part does not begin with the beginning.

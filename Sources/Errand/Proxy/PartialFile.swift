@@ -167,7 +167,7 @@ final class PartialFile: LoadFile {
 }
 
 extension PartialFile: HTTPBodyReceiver {
-    var expectsLargeBody: Bool { true }
+    var expectation: HTTPBodyExpectation { .large }
 
     func begin(status: Int, headers: HTTPHeaders) throws(TransportError) -> Bool {
         switch status {

@@ -2,6 +2,7 @@ import Foundation
 
 /// What a load does with a response that streams; used by one task at a time, except for ``begin(status:headers:)``.
 protocol StreamHandler: AnyObject, Sendable {
+    var expectation: HTTPBodyExpectation { get }
     /// The request of the next connection.
     func prepare(_ request: HTTPRequest) -> HTTPRequest
     /// Called by the transport with each response; returns whether it is the stream.
@@ -56,6 +57,8 @@ final class ResponseStream: HTTPBodyReceiver {
     ) {
         (self.handler, self.didBegin, self.didFail) = (handler, didBegin, didFail)
     }
+
+    var expectation: HTTPBodyExpectation { handler.expectation }
 
     /// Of the response that is the stream; `nil` until it has begun.
     var head: HTTPHeaders? { state.withLock(\.head) }

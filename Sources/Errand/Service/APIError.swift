@@ -11,6 +11,8 @@ public struct APIError: Error, Sendable {
         var isWorded = false
         // Whether it says no more than the status of the load's own response.
         var isOfStatus = false
+        // Whether a relogin has thrown it, whose server has neither granted nor refused a login.
+        var isOfUndecidedLogin = false
         var reason: String?
         var code: ServerCode?
         // Not the message of a response that is a success for the server.
@@ -132,6 +134,11 @@ extension APIError {
         with { $0.response = $0.response ?? response }
     }
 
+    /// After the reason that it has.
+    func withReason(_ reason: String) -> APIError {
+        with { $0.reason = ($0.reason.map { "\($0); " } ?? "") + reason }
+    }
+
     func withResponse(_ response: APIResponse) -> APIError {
         with { $0.response = response }
     }
@@ -148,6 +155,9 @@ extension APIError {
 
     /// `nil` unless a load has failed for its status alone; forgotten at the ending, since an app may throw the error in another.
     var responseOfStatus: APIResponse? { details.isOfStatus ? response : nil }
+
+    var isOfUndecidedLogin: Bool { details.isOfUndecidedLogin }
+    var ofUndecidedLogin: APIError { with { $0.isOfUndecidedLogin = true } }
 
     func caused(by cause: APIError) -> APIError {
         with { ($0.reason, $0.underlying) = (cause.reason, cause.underlying) }

@@ -201,7 +201,7 @@ final class LoginSession: Sendable {
             }
             // Not the message, which may be a text of the server.
             let reason = "the login could not be renewed" + (error.reason.map { ": \($0)" } ?? "")
-            return .failure(APIError(error.type, reason: reason, underlying: error))
+            return .failure(APIError(error.type, reason: reason, underlying: error).ofUndecidedLogin)
         }
     }
 
@@ -210,7 +210,7 @@ final class LoginSession: Sendable {
         // Loads that are refused while the login server cannot be reached are no reason to end the session.
         if isUndecided, let last { return last }
         let limit = "\(LoginLimit.maxStarts) logins in \(LoginLimit.window.components.seconds) s"
-        return APIError(.loginExpired, reason: "\(limit) did not help", underlying: last?.underlying)
+        return APIError(.loginExpired, reason: "\(limit) were not enough", underlying: last?.underlying)
     }
 
     /// Notifies the handler of an expired session before the waiters.

@@ -39,6 +39,8 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
         reader = strategy.makeReader(service, strategy.elementBytes)
     }
 
+    var expectation: HTTPBodyExpectation { strategy.kind == .events ? .sparse : .usual }
+
     func prepare(_ request: HTTPRequest) -> HTTPRequest {
         guard strategy.kind == .events else { return request }
         var request = request
@@ -118,8 +120,7 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
 }
 
 extension APIError {
-    /// Also that of a relogin whose server has not decided, which has a failure underneath.
     fileprivate var isOfConnection: Bool {
-        [.transport, .noNetwork, .timeout].contains(type) || underlying is APIError && leavesLoginUndecided
+        [.transport, .noNetwork, .timeout].contains(type) || isOfUndecidedLogin
     }
 }

@@ -831,6 +831,25 @@ struct StreamRequestTests {
         #expect(await screen.screen.ending() == .cancelled)
     }
 
+    @Test func `A stream ends with the failure of a reconnection, whatever an adapter puts around it`() async {
+        let responses = Lock([.status(503), Self.events("data: a\n\n")])
+        transport.on(.get, "/events") { _ in responses.withLock { $0.removeLast() } }
+        let service = APIService.sample {
+            $0.retryPolicy = .never
+            $0.adapters.failure = [
+                Adapter { error, _ in error = APIError(error.type, response: error.response, underlying: error) }
+            ]
+        }
+        let proxy = APIProxy(service: service, transport: transport, clock: clock)
+        let request = EventStream(delegate: screen, proxy: proxy)
+        request.ownOptions.reportsActivity = true
+        request.loadData()
+        await suspend(while: !isWaiting(request))
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(30))
+        #expect(await screen.screen.ending() == .failure(.http))
+    }
+
     @Test(.fault(122)) func `An expired login is renewed before the stream, and is proven when it begins`() async throws
     {
         let account = Account()

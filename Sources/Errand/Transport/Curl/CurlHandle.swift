@@ -55,7 +55,7 @@ final class CurlHandle {
 
     /// The size in bytes of what libcurl reads at a time, which a transfer keeps while it waits.
     enum Buffer: Int {
-        /// Of streams, of which many may be open (`kb_per_stream` of `events`).
+        /// Of event streams, of which many may be open (`kb_per_stream` of `events`).
         case small = 1_024
         /// That of libcurl.
         case standard = 16_384
@@ -66,7 +66,13 @@ final class CurlHandle {
             switch request.destination {
             case .memory, .folder: self = .standard
             case .file: self = .large
-            case .stream(let sink): self = sink.receiver.expectsLargeBody ? .large : .small
+            case .stream(let sink):
+                self =
+                    switch sink.receiver.expectation {
+                    case .sparse: .small
+                    case .usual: .standard
+                    case .large: .large
+                    }
             }
         }
     }
