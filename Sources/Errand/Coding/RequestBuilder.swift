@@ -96,7 +96,7 @@ extension APIService {
         var common = CommonValues()
         do {
             if commonParams != nil || commonHeaders != nil {
-                common = try await EnvironmentScope.$current.withValue(environment) { try await ownCommon(isOfLookup) }
+                common = try await EnvironmentScope.runForLoad(in: environment) { try await ownCommon(isOfLookup) }
             }
             if !environment.headers.isEmpty { common.headers = common.headers.merging(environment.headers) }
         } catch {

@@ -123,9 +123,9 @@ final class Call<Value: Sendable>: Sendable {
     var queuesLater: Bool { isCoalescing || options.cache?.readsFirst(draft.method) == true }
     var lane: QueueLane? { queuesLater ? nil : exchangeLane }
 
-    /// `nil` for a login request, since the queued loads may wait for it.
+    /// `nil` for a load that queued ones may wait for.
     var exchangeLane: QueueLane? {
-        guard !loginRole.isLoginRequest else { return nil }
+        guard !loginRole.isLoginRequest, !options.isOfLoad else { return nil }
         if case .request(let request, isComplete: true) = draft.replacement {
             return QueueLane(host: request.url.queueHost, priority: options.priority)
         }
@@ -159,12 +159,19 @@ struct LoadOptions: Sendable {
 
     let priority: RequestPriority
     let loginRole: LoginRole
+    /// Whether a load that may have a place in the queue waits for this one.
+    let isOfLoad: Bool
     var coalescesIdentical: Bool
     private var extras: Boxed<Extras>?
 
-    init(priority: RequestPriority, loginRole: LoginRole, coalescesIdentical: Bool = false, extras: Extras) {
-        self.priority = priority
-        self.loginRole = loginRole
+    init(
+        priority: RequestPriority,
+        loginRole: LoginRole,
+        isOfLoad: Bool = false,
+        coalescesIdentical: Bool = false,
+        extras: Extras
+    ) {
+        (self.priority, self.loginRole, self.isOfLoad) = (priority, loginRole, isOfLoad)
         self.coalescesIdentical = coalescesIdentical
         self.extras = extras.isEmpty ? nil : Boxed(wrappedValue: extras)
     }

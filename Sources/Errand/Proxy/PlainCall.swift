@@ -11,6 +11,7 @@ struct PlainCall: Sendable {
     private let backend: APIService?
     private let proxy: APIProxy
     private let role: LoginRole
+    private let isOfLoad = EnvironmentScope.isOfLoad
 
     init(_ request: HTTPRequest, service: APIService?, proxy: APIProxy) {
         self.request = request
@@ -78,6 +79,7 @@ struct PlainCall: Sendable {
             options: LoadOptions(
                 priority: .normal,
                 loginRole: role,
+                isOfLoad: isOfLoad,
                 extras: LoadOptions.Extras(deadline: request.deadline, trace: trace, cache: cacheUse)
             ),
             progress: proxy.progress(of: id, sending: draft, streams: false, progress)

@@ -31,7 +31,7 @@ final class SharedExchanges: Sendable {
                 didQueue: didQueue,
                 begin: begin
             )
-            if let trace = join(key, as: member) {
+            if let trace = join(key, as: member, in: call.exchangeLane, of: proxy.queue) {
                 start(SharedExchange.Name(key: key, number: id), request, of: call, in: generation, proxy, trace)
             }
             return nil
@@ -52,12 +52,15 @@ final class SharedExchanges: Sendable {
         _ proxy: APIProxy,
         _ trace: ExchangeTrace
     ) {
-        let slot = QueueSlot(proxy.queue, number: call.id.sharedQueueNumber, lane: call.exchangeLane)
         let task = Task {
+            var slot = self.slot(of: name, in: proxy.queue)
             let outcome: SharedExchange.Outcome
             do throws(APIError) {
-                if !slot.acquireAtOnce() { setStage(.queued, of: name).forEach { $0.didQueue() } }
-                try await slot.acquire()
+                if !slot.acquireAtOnce() {
+                    setStage(.queued, of: name).forEach { $0.didQueue() }
+                    slot = self.slot(of: name, in: proxy.queue)
+                }
+                slot = try await slot.acquire()
                 defer { slot.release() }
                 setStage(.admitted, of: name).forEach { $0.begin() }
                 guard !removeIfCancelled(name, in: proxy.loads) else { throw APIError(.cancelled) }
@@ -80,6 +83,10 @@ final class SharedExchanges: Sendable {
             remove(name)?.end(with: outcome)
         }
         if update(name, { $0.task = task }) == nil { task.cancel() }
+    }
+
+    private func slot(of name: SharedExchange.Name, in queue: RequestQueue) -> QueueSlot {
+        QueueSlot(queue, number: name.number.sharedQueueNumber, lane: update(name, \.lane) ?? nil)
     }
 
     private func remove(_ name: SharedExchange.Name) -> SharedExchange? {
@@ -108,30 +115,42 @@ final class SharedExchanges: Sendable {
         } ?? []
     }
 
-    /// Returns the trace of the exchange if the load is the first, which has to begin it.
-    private func join(_ key: SharedExchange.Key, as member: SharedExchange.Member) -> ExchangeTrace? {
+    /// Returns the trace of the exchange if the load is the first, which has to begin it; one that waits gets the lane of a load
+    /// with a higher priority.
+    private func join(
+        _ key: SharedExchange.Key,
+        as member: SharedExchange.Member,
+        in lane: QueueLane?,
+        of queue: RequestQueue
+    ) -> ExchangeTrace? {
         // Events of the exchange may follow before it is known whether the load has joined it.
         member.trace?.reserve()
-        let (isFirst, stage, trace, exchange) = exchanges.withLock { exchanges in
+        let (isFirst, former, shared, exchange) = exchanges.withLock { exchanges in
             let isFirst = exchanges[key] == nil
             let name = SharedExchange.Name(key: key, number: member.id)
             var shared =
                 exchanges.removeValue(forKey: key)
                 ?? SharedExchange(
                     number: member.id,
+                    lane: lane,
                     trace: ExchangeTrace { [self] in members(of: name).compactMap(\.trace) }
                 )
             shared.members[member.id] = member
+            let former = shared.lane
+            if let lane, let former, lane.priority > former.priority { shared.lane = lane }
             exchanges[key] = shared
-            return (isFirst, shared.stage, shared.trace, shared.trace.number)
+            return (isFirst, former, shared, shared.trace.number)
         }
-        member.trace?.fillReserved(isJoined: !isFirst, isStarted: stage == .admitted, exchange: exchange)
-        switch stage {
+        member.trace?.fillReserved(isJoined: !isFirst, isStarted: shared.stage == .admitted, exchange: exchange)
+        if shared.stage == .queued, let lane = shared.lane, lane != former {
+            _ = queue.move(QueuePlace(number: shared.number.sharedQueueNumber, lane: lane))
+        }
+        switch shared.stage {
         case .begun: break
         case .queued: member.didQueue()
         case .admitted: member.begin()
         }
-        return isFirst ? trace : nil
+        return isFirst ? shared.trace : nil
     }
 
     /// Removes an exchange all of whose loads have been cancelled, so that no load joins it.
@@ -193,7 +212,7 @@ private struct SharedExchange {
         let generation: Int
         /// A load that begins after a change on the server needs a response to a later request.
         let changeCount: Int
-        let isLoginRequest: Bool
+        let queues: Bool
 
         init<Value>(_ request: HTTPRequest, of call: Call<Value>, in generation: Int, after changes: Int) {
             method = request.method
@@ -212,8 +231,8 @@ private struct SharedExchange {
             cacheFolder = (call.options.cache?.folder).map(ObjectIdentifier.init)
             // Also those of other proxies with the same cache.
             changeCount = changes + (call.options.cache?.folder?.invalidationCount ?? 0)
-            // One of a relogin does not queue, and must not wait for one that does.
-            isLoginRequest = call.loginRole.isLoginRequest
+            // What does not queue must not wait for what does.
+            queues = call.exchangeLane != nil
         }
     }
 
@@ -238,6 +257,8 @@ private struct SharedExchange {
     }
 
     let number: RequestID
+    /// With the highest priority of its loads; `nil` for one that does not queue.
+    var lane: QueueLane?
     let trace: ExchangeTrace
     var members: [RequestID: Member] = [:]
     var task: Task<Void, Never>?

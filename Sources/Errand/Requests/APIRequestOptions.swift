@@ -16,8 +16,8 @@ public struct APIRequestOptions: Sendable {
     public var retryPolicy: RetryPolicy?
     /// Whether a `GET` or `HEAD` shares its exchange with an identical request that is queued or running; false by default.
     ///
-    /// The exchange takes the place of its first load in the queue, and is cancelled when its last load is cancelled. Each load
-    /// keeps its own ID, deadline and ending.
+    /// The exchange takes the place of its first load in the queue, with the highest priority of its loads, and is cancelled when its
+    /// last load is cancelled. Each load keeps its own ID, deadline and ending.
     public var coalescesIdentical: Bool
     /// Returns a key with which the server executes a load only once, even if it receives the request several times; `nil`, the
     /// default, sends no key.

@@ -201,6 +201,7 @@ extension APIManager {
             options: LoadOptions(
                 priority: options.priority,
                 loginRole: role,
+                isOfLoad: EnvironmentScope.isOfLoad,
                 coalescesIdentical: options.coalescesIdentical,
                 extras: LoadOptions.Extras(
                     retryPolicy: options.retryPolicy,

@@ -77,6 +77,15 @@ extension APIEnvironment {
 /// The environment of the closure of a service or of the relogin handler in which the current task runs.
 enum EnvironmentScope {
     @TaskLocal static var current: APIEnvironment?
+    /// Whether a load waits for the closure that may have a place in the queue, so that the loads of the closure must not queue.
+    @TaskLocal static var isOfLoad = false
+
+    static func runForLoad<Result>(
+        in environment: APIEnvironment,
+        _ work: () async throws -> Result
+    ) async rethrows -> Result {
+        try await $current.withValue(environment) { try await $isOfLoad.withValue(true, operation: work) }
+    }
 }
 
 extension APIEnvironment: Hashable {

@@ -83,8 +83,11 @@ public struct APIService: Sendable {
     /// Task-local values of the app have their defaults there, and in adapters and callbacks: the end of one load begins the work
     /// of others. What belongs to the caller is a header or parameter of the request.
     /// An ``APIError`` that the closure throws is handled as if the exchange had failed with it. Any other error fails the load
-    /// with `invalidRequest`, and so does `cancelled` unless the load itself is cancelled. Like ``adapters``, the closure must
-    /// not wait for a load of the same proxy. To renew a token in time, use ``ReloginHandler/loginRenewalDate``.
+    /// with `invalidRequest`, and so does `cancelled` unless the load itself is cancelled. To renew a token in time, use
+    /// ``ReloginHandler/loginRenewalDate``.
+    ///
+    /// The closure may wait for a load of another service, or of a request that needs no such headers: a load that begins in the
+    /// closure, or in a task that is not detached, is sent at once. It does not queue behind loads that wait for the closure.
     public var commonHeaders: (@Sendable () async throws -> HTTPHeaders)? {
         get { contents.commonHeaders }
         set { contents.commonHeaders = newValue }

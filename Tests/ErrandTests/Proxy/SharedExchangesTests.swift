@@ -246,6 +246,30 @@ struct JoinTests {
         #expect(proxy.sharedLoadCount == 0)
     }
 
+    @Test func `A load with a higher priority that joins a waiting exchange moves it`() async {
+        let transport = ScriptedTransport { [gate] request in
+            if request.url.path.hasSuffix("/first") { try await gate.wait() }
+            return .json(goodsJSON([]))
+        }
+        let proxy = APIProxy(service: .sample(), transport: transport, queueLimits: QueueLimits(perHost: 1))
+        let requests = ["/first", "/shared", "/other", "/shared"].map { path in
+            let request = request(proxy, joins: path == "/shared")
+            request.path = path
+            return request
+        }
+        requests[1].ownOptions.priority = .background
+        requests[3].ownOptions.priority = .userInitiated
+        requests[0].loadData()
+        await transport.waitForRequests(1)
+        for (count, request) in requests.dropFirst().enumerated() {
+            request.loadData()
+            await suspend(while: count < 2 ? proxy.queuedCount < count + 1 : proxy.sharedLoadCount < 2)
+        }
+        gate.open()
+        #expect(await screen.endings(of: requests) == Array(repeating: .success, count: 4))
+        #expect(transport.requests.map(\.url.lastPathComponent) == ["first", "shared", "other"])
+    }
+
     @Test func `A cancel ends one load and leaves the exchange to the others`() async {
         let transport = transport()
         let proxy = APIProxy(fake: transport)

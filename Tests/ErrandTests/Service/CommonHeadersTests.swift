@@ -42,6 +42,45 @@ struct CommonHeadersTests {
         #expect(transport.requests.map { $0.url.query } == ["token=t0", "token=t0", "token=t1"])
     }
 
+    @Test(arguments: [false, true], [false, true])
+    func `They and adapters may wait for a load of the same host, whose places other loads have`(
+        _ isAdapter: Bool,
+        _ isPlain: Bool
+    ) async {
+        let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
+        let proxy = APIProxy(service: .sample(), transport: transport, queueLimits: QueueLimits(perHost: 2))
+        let store = Screen()
+        let token = { @MainActor @Sendable [weak proxy] () async throws in
+            guard let proxy else { throw Locked() }
+            if isPlain {
+                _ = try await proxy.send(HTTPRequest(.get, URL("http://shop.test/token")))
+            } else {
+                let request = GoodsRequest(delegate: store, proxy: proxy)
+                (request.method, request.path) = (.get, "/token")
+                // As a store does for all that wait for one renewal.
+                try await Task { _ = try await request.value() }.value
+            }
+        }
+        let service = APIService.sample {
+            if isAdapter {
+                $0.adapters.request = [Adapter { _, _ in try await token() }]
+            } else {
+                $0.commonHeaders = {
+                    try await token()
+                    return ["X-Token": "t"]
+                }
+            }
+        }
+        let requests = (0..<20).map { _ in
+            let request = GoodsRequest(delegate: screen, proxy: proxy)
+            (request.method, request.customService) = (.get, service)
+            return request
+        }
+        for request in requests { request.loadData() }
+        #expect(await screen.endings(of: requests) == Array(repeating: .success, count: 20))
+        #expect(transport.requests.count { $0.url.path.hasSuffix("/token") } == 20)
+    }
+
     @Test func `A header without a value adds no line`() async {
         let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
         let service = APIService.sample {

@@ -4,10 +4,10 @@ public import Foundation
 ///
 /// For each attempt of a load, also after a relogin and before a retry, the adapters of ``APIService/adapters`` are called in
 /// order, then those of ``APIRequestOptions/adapters``. They run in the task of the load, which is cancelled with the load;
-/// ``APIEnvironment/current`` is the environment of the load. Like ``APIService/commonHeaders``, adapters must not wait for a
-/// load of the same proxy. While ``params`` and ``request`` adapters run, the load counts against ``QueueLimits``, but
-/// ``APIService/timeout`` does not run. With a cache, they are also called before a stored response is looked for, and then once
-/// more for a load that has to queue.
+/// ``APIEnvironment/current`` is the environment of the load. Adapters may wait for other loads, as ``APIService/commonHeaders``
+/// may. While ``params`` and ``request`` adapters run, the load counts against ``QueueLimits``, but ``APIService/timeout`` does
+/// not run. With a cache, they are also called before a stored response is looked for, and then once more for a load that has to
+/// queue.
 ///
 /// No adapters are called for ``APIProxy/send(_:progress:)``. For a link from the server to another origin
 /// (``PageStrategy/allowedOrigins``), neither ``params`` nor ``request`` adapters are called.
@@ -129,7 +129,7 @@ extension APIService {
         to subject: Subject,
         _ context: AdapterContext
     ) async throws -> Subject {
-        try await EnvironmentScope.$current.withValue(environment) {
+        try await EnvironmentScope.runForLoad(in: environment) {
             var changed = subject
             try await adapter.adapt(&changed, context)
             return changed
