@@ -43,6 +43,10 @@ extension APIProxy {
         }
         let number = call.id.queueNumber
         guard let lane = call.lane, !queue.enter(QueuePlace(number: number, lane: lane), start: work) else {
+            // Where it will wait, so that its priority can be changed before.
+            if call.queuesLater, !call.isCoalescing, let lane = call.exchangeLane {
+                _ = loads.setWaiting(in: lane, of: call.id)
+            }
             return work((call.lane, .zero))
         }
         // A load that was cancelled meanwhile may have left the queue before it entered it.

@@ -61,7 +61,13 @@ final class LoadTable: Sendable {
     func setBegun(_ id: RequestID) { _ = update(id) { $0.isQueued = false } }
 
     /// For the list; the queue has the one that counts.
-    func setPriority(_ priority: RequestPriority, of id: RequestID) { _ = update(id) { $0.priority = priority } }
+    func setPriority(_ priority: RequestPriority, of id: RequestID) {
+        _ = update(id) { load in
+            load.priority = priority
+            load.lane?.priority = priority
+        }
+    }
+    func lane(of id: RequestID) -> QueueLane? { update(id, \.lane) ?? nil }
 
     func setMeter(_ meter: TransferMeter, of id: RequestID) { _ = update(id) { $0.transfer.meter = meter } }
 

@@ -48,23 +48,24 @@ final class LoadTurn<Value: Sendable> {
     func takeFirst(willQueue: () -> Void) async throws(APIError) {
         // When it is sent again.
         if slot.hasPlace, place == .held { return }
-        if !slot.hasPlace { slot = QueueSlot(proxy.queue, number: call.id.queueNumber, lane: call.exchangeLane) }
+        let lane = call.exchangeLane.map { proxy.loads.lane(of: call.id) ?? $0 }
+        if !slot.hasPlace { slot = QueueSlot(proxy.queue, number: call.id.queueNumber, lane: lane) }
         if slot.acquireAtOnce() {
             place = .held
             if attempt.number == 1 { attempt.queueTime = .zero }
         } else {
             willQueue()
-            try await waitForFirst()
+            try await waitForFirst(in: lane)
         }
         proxy.begin(call)
     }
 
-    private func waitForFirst() async throws(APIError) {
+    private func waitForFirst(in lane: QueueLane?) async throws(APIError) {
         let (start, isFirstTry) = (SystemClock.uptime, attempt.number == 1)
         defer { if isFirstTry { attempt.queueTime = SystemClock.uptime - start } }
         // The deadline includes the wait of a retry.
         if isFirstTry { proxy.loads.removeTimer(of: call.id) }
-        if let lane = call.exchangeLane { _ = proxy.loads.setWaiting(in: lane, of: call.id) }
+        if let lane { _ = proxy.loads.setWaiting(in: lane, of: call.id) }
         call.trace?.didQueue()
         try await takePlace()
     }

@@ -405,6 +405,31 @@ struct CacheEdgeTests {
         #expect(scene.server.requests.map(\.path) == ["/first", "/third", "/second"])
     }
 
+    @Test func `The priority of a load can change before it looks for a stored response`() async throws {
+        let (gate, headers) = (Gate(), Latch())
+        let scene = try Scene(limits: QueueLimits(perHost: 1, total: 1)) { request, _ in
+            request.path == "/first" ? Response.text("first").behind(gate) : .text(request.path)
+        }
+        let first = Task { await scene.load(.http, "/first") }
+        #expect(await scene.server.waitForTotalRequests(1))
+        let second = scene.request(.http, "/second")
+        second.loadData()
+        await suspend(while: scene.proxy.queuedCount < 1)
+        scene.service.commonHeaders = {
+            try await headers.wait()
+            return [:]
+        }
+        let third = scene.request(.http, "/third")
+        #expect(scene.proxy.setPriority(.userInitiated, of: third.loadData()))
+        #expect(scene.proxy.activeRequests.last?.priority == .userInitiated)
+        headers.open()
+        await suspend(while: scene.proxy.queuedCount < 2)
+        gate.open()
+        #expect(await first.value == "first network")
+        await suspend(while: second.isLoading || third.isLoading)
+        #expect(scene.server.requests.map(\.path) == ["/first", "/third", "/second"])
+    }
+
     @Test func `A load that was moved in the queue keeps its priority for its next try`() async throws {
         let (gate, retry) = (Gate(), Gate())
         let scene = try Scene(limits: QueueLimits(perHost: 1, total: 1)) { request, _ in
