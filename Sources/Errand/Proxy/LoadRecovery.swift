@@ -8,6 +8,8 @@ final class LoadRecovery<Value: Sendable> {
     var sentMethod: HTTPMethod?
     private var neededLogins = 0
     private var retryCount = 0
+    /// How much of a download there was before the last retry.
+    private var formerBytes: Int64 = 0
 
     init(_ call: Call<Value>, in proxy: APIProxy) { (self.call, self.proxy) = (call, proxy) }
 
@@ -76,6 +78,7 @@ final class LoadRecovery<Value: Sendable> {
     // What is inlined into an asynchronous function increases the memory of each load that waits for a login.
 
     @inline(never) private func retry(after error: APIError, isOffline: Bool) async throws(APIError) {
+        countProgress()
         let decision = try await decision(about: error)
         if decision == false { throw error }
         // An error with a response is one of an adapter or of the app: the request was sent.
@@ -85,6 +88,14 @@ final class LoadRecovery<Value: Sendable> {
             return try await waitForNetwork(after: error, limit: policy.connectivityTimeout)
         }
         try await backOff(after: error, decision)
+    }
+
+    /// The retries of a download that continues are those without progress.
+    private func countProgress() {
+        guard call.draft.resumesDownload else { return }
+        let bytes = proxy.loads[call.id]?.meter?.progress?.completedBytes ?? 0
+        if bytes >= formerBytes + 64 << 10 { retryCount = 0 }
+        formerBytes = bytes
     }
 
     /// Returns `nil` if an adapter has the load sent again, and has waited for that.
@@ -202,9 +213,14 @@ final class LoadRecovery<Value: Sendable> {
         _ serverDelay: Duration?
     ) throws(APIError) -> Duration {
         guard retryCount < policy.maxRetries, decision ?? policy.isRetryable(error) else { throw error }
-        let isPostponed = policy.retryAfterAppliesToAllMethods && serverDelay != nil && error.isOfPostponedRequest
-        guard decision == true || isRepeatable || isPostponed else { throw error }
-        guard call.service.retryBudget.takeRetry(of: policy, at: proxy.clock.uptime) else { throw error }
+        let isPostponed = serverDelay != nil && error.isOfPostponedRequest
+        let mayRepeat = isRepeatable || isPostponed && policy.retryAfterAppliesToAllMethods
+        guard decision == true || mayRepeat else { throw error }
+        // The server itself spreads the retries that it asks for.
+        let isAskedFor = isPostponed && serverDelay.map { $0 > .zero } == true
+        guard isAskedFor || call.service.retryBudget.takeRetry(of: policy, at: proxy.clock.uptime) else {
+            throw error.withReason("the budget of the retries of a minute is used up")
+        }
         let delay = max(policy.delay(before: retryCount), serverDelay ?? .zero)
         retryCount += 1
         return delay

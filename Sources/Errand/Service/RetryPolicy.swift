@@ -11,6 +11,8 @@ import Foundation
 /// unless there was no connection or it was lost.
 public struct RetryPolicy: Sendable {
     /// The maximum number of retries of a load; 2 by default.
+    ///
+    /// A download with ``APIRequestOptions/resumesDownload`` counts anew when it has received at least 64 KiB since its last retry.
     public var maxRetries: Int
     /// The statuses after which a load is sent again; 408, 429, 500, 502, 503 and 504 by default.
     ///
@@ -48,7 +50,8 @@ public struct RetryPolicy: Sendable {
     public var retryAfterAppliesToAllMethods = true
     /// The maximum ratio of retries to requests of the service in the last minute; 0.1 by default.
     ///
-    /// Ten retries in a minute are always allowed.
+    /// Ten retries in a minute are always allowed, and those that a server asks for, with 429 or 503 and `Retry-After`. A load that
+    /// may not be sent again because of this limit says so in ``APIError/reason``.
     ///
     /// This limit keeps retries from adding much traffic to a backend that is down. The minute is counted as the current half
     /// minute and the one before it.
@@ -114,7 +117,8 @@ extension HTTPHeaders {
             return Swift.min(Int32(text).map { .seconds($0) } ?? limit, limit)
         }
         guard let moment = CookieDate.parse(text.utf8) else { return nil }
-        let seconds = moment.timeIntervalSince(date)
+        // By the server's clock, if it is known.
+        let seconds = moment.timeIntervalSince(self["Date"].flatMap(HTTPDate.parse) ?? date)
         return Swift.min(.seconds(Swift.min(Swift.max(seconds, 0), 1e9)), limit)
     }
 }

@@ -124,6 +124,19 @@ struct ResumedDownloadTests {
         #expect(try folder.names == ["photo.jpg"], sourceLocation: sourceLocation)
     }
 
+    @Test(arguments: [65_536, 1_000])
+    func `Its retries are those without progress`(_ bytes: Int64) async throws {
+        for _ in 0..<4 { files.cutNext(after: bytes) }
+        let request = try request {
+            $0.retryPolicy = RetryPolicy()
+            $0.retryPolicy.baseDelay = .zero
+        }
+        // The first bytes are progress, too, of however few there are.
+        #expect(await outcome(request) == (bytes == 1_000 ? .transport : nil))
+        #expect(files.ranges.count == (bytes == 1_000 ? 3 : 5))
+        if bytes != 1_000 { try expectComplete() }
+    }
+
     @Test(arguments: TransportKind.allCases)
     func `The cookies of a download that is cut are stored`(_ kind: TransportKind) async throws {
         files.change { $0.headers = ["Set-Cookie": "sid=new; Path=/"] }

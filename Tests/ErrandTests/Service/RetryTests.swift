@@ -388,6 +388,32 @@ struct RetryTests {
         #expect((1_010...1_100).contains(transport.requests.count))
     }
 
+    @Test func `A load says that the budget is used up, which pays for no retry that a server asks for`() async {
+        let responses = Lock<[HTTPResponse]>([])
+        let transport = ScriptedTransport { _ in
+            responses.withLock { $0.isEmpty ? .status(503) : $0.removeFirst() }
+        }
+        let proxy = proxy(transport) { ($0.baseDelay, $0.maxRetries) = (.zero, 40) }
+        let request = request(proxy)
+        request.loadData()
+        #expect(await screen.ending() == .failure(.http))
+        #expect(transport.requests.count == 11)
+        #expect(request.error?.reason?.hasSuffix("the budget of the retries of a minute is used up") == true)
+        responses.withLock { $0 = [.status(503, headers: ["Retry-After": "7"]), .json(goodsJSON([]))] }
+        let other = self.request(proxy)
+        other.loadData()
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(7))
+        #expect(await screen.ending() == .success)
+    }
+
+    @Test(arguments: ["21", "22", "23"]) func `A date of Retry-After is one of the server's clock`(_ hour: String) {
+        let headers: HTTPHeaders = [
+            "Date": "Tue, 14 Nov 2023 \(hour):13:20 GMT", "Retry-After": "Tue, 14 Nov 2023 \(hour):13:25 GMT",
+        ]
+        #expect(headers.retryAfter(at: clock.date, limit: .seconds(60)) == .seconds(5))
+    }
+
     @Test func `The budget ignores loads that are older than a minute`() {
         let (budget, policy) = (RetryBudget(), RetryPolicy())
         let taken = { (uptime: Duration) in (0..<1_000).count { _ in budget.takeRetry(of: policy, at: uptime) } }
