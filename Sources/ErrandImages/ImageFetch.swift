@@ -27,6 +27,8 @@ import Errand
     private(set) var callers: [Int: ImageCaller<Image>] = [:]
     private var ranks = Array(repeating: 0, count: ImageRank.allCases.count)
     var decodings: [ImageTarget: Task<Void, Never>] = [:]
+    /// The delegate of its request, which does not retain it.
+    var wait: ImageWait?
 
     init(_ request: ImageRequest, _ source: ImageSource, in session: UserSession) {
         (self.request, self.source, self.session) = (request, source, session)
@@ -63,6 +65,24 @@ import Errand
         removed.forEach(remove)
         return removed
     }
+}
+
+/// Reports when a load begins to wait for a retry, and when it goes on; its endings go to a closure.
+@MainActor final class ImageWait: APIManagerCallbackDelegate {
+    private let didChange: (_ isWaiting: Bool) -> Void
+
+    init(didChange: @escaping (_ isWaiting: Bool) -> Void) { self.didChange = didChange }
+
+    func managerCallAPI(_ request: BaseAPIRequest, isNow activity: LoadActivity) {
+        switch activity {
+        // Others would wait for these as well.
+        case .waiting(.login, _), .waiting(.network, _): break
+        case .waiting: didChange(true)
+        default: didChange(false)
+        }
+    }
+    func managerCallAPIDidSucceed(_ request: BaseAPIRequest) {}
+    func managerCallAPIDidFail(_ request: BaseAPIRequest, with error: APIError) {}
 }
 
 /// One caller; its closure is called once, or never after a cancel.

@@ -309,6 +309,7 @@ import Foundation
         var options = options
         options.priority = fetch.rank.priority
         options.presentsErrors = false
+        options.reportsActivity = true
         options.cachePolicy = fetch.request.cachePolicy ?? options.cachePolicy
         // Nobody shows an image before the ending.
         if options.cachePolicy == .first { options.cachePolicy = .fallback }
@@ -316,12 +317,16 @@ import Foundation
         // It is shared here already, and one that is shared there is not checked while it arrives.
         options.coalescesIdentical = false
         if other != nil { (options.adapters, options.envelope) = (Adapters(), nil) }
+        fetch.wait = ImageWait { [weak self, weak fetch] isWaiting in
+            if let self, let fetch { setWaiting(isWaiting, fetch) }
+        }
         let request = APIRequest<ImageContent>(
             address,
             headers: fetch.request.headers,
             responseSerializer: .image(limits: limits),
             service: other ?? service,
             options: options,
+            delegate: fetch.wait,
             proxy: proxy
         )
         fetch.state = .starting
@@ -338,6 +343,13 @@ import Foundation
         guard case .starting = fetch.state else { return _ = proxy.cancelRequest(id) }
         fetch.state = .loading(id)
         if fetch.rank.priority != options.priority { rankDidChange(of: fetch) }
+    }
+
+    /// A load that waits for a retry has no place; it takes one more when it goes on.
+    private func setWaiting(_ isWaiting: Bool, _ fetch: ImageFetch<Image>) {
+        guard case .loading = fetch.state, !fetch.source.isInRelogin else { return }
+        running[ObjectIdentifier(fetch)] = isWaiting ? nil : fetch
+        if isWaiting { startWaiting() }
     }
 
     /// An address that begins with a host has the scheme of the service (RFC 3986 section 5.2.2).

@@ -124,6 +124,23 @@ struct ImageQueueTests {
         #expect(transport.requests.map(\.url.lastPathComponent) == ["1.png", "3.png", "2.png"])
     }
 
+    @Test func `An image that waits for a retry leaves its place, and returns to it`() async {
+        let refused = Lock(Set<String>())
+        let network = ImageNetwork()
+        let scene = ImageScene(network: network, places: 2, service: .sample { $0.retryPolicy = RetryPolicy() }) {
+            let name = $0.url.lastPathComponent
+            let isFirst = ["1.png", "2.png"].contains(name) && refused.withLock { $0.insert(name).inserted }
+            return isFirst ? .status(503, headers: ["Retry-After": "4"]) : try await network.respond($0)
+        }
+        for number in 1...4 { scene.load(number) }
+        await scene.end(2)
+        #expect(Set(scene.endings) == ["3: image 3", "4: image 4"])
+        await scene.clock.waitForSleepers(2)
+        scene.clock.advance(by: .seconds(4))
+        await scene.end(4)
+        #expect(Set(scene.endings.suffix(2)) == ["1: image 1", "2: image 2"])
+    }
+
     // MARK: Prefetch
 
     @Test(arguments: [(1, 1), (2, 1), (3, 1), (4, 2), (9, 4)])
