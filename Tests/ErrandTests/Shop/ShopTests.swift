@@ -244,7 +244,7 @@ extension Response {
         #expect(ending.standardError.starts(with: "shop: step 1 (Sign in) did not hold: a request failed: transport"))
     }
 
-    @Test("reports each fault of a shop", arguments: ShopFault.allCases)
+    @Test("reports each fault of a shop", arguments: sampled(ShopFault.allCases))
     func fault(_ fault: ShopFault) async throws {
         let server = try FixtureServer.start(routes: fault.routes())
         defer { server.stop() }
