@@ -1,6 +1,6 @@
 import Foundation
 
-/// The name of a file in a response (RFC 6266), read as leniently as browsers do.
+/// The name of a file in a response (RFC 6266); a parameter that cannot be read is left out.
 enum ContentDisposition {
     /// The value of `filename*` where it can be decoded (RFC 8187), else that of `filename`; it may be any text.
     static func filename(in header: String) -> String? {
