@@ -56,6 +56,7 @@
 @_exported import typealias Foundation.NSSize
 @_exported import class Foundation.NSString
 @_exported import class Foundation.NSURL
+@_exported import var Foundation.NSPOSIXErrorDomain
 @_exported import var Foundation.NSURLErrorAppTransportSecurityRequiresSecureConnection
 @_exported import var Foundation.NSURLErrorBadServerResponse
 @_exported import var Foundation.NSURLErrorBadURL

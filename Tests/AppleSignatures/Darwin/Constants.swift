@@ -93,7 +93,9 @@ public var INET6_ADDRSTRLEN: Int32 { 46 }
 public var INADDR_LOOPBACK: UInt32 { 0x7f00_0001 }
 public let in6addr_loopback = in6_addr()
 
+public var SIGINT: Int32 { 2 }
 public var SIGPIPE: Int32 { 13 }
+public var SIG_IGN: (@convention(c) (Int32) -> Void)! { nil }
 public var RTLD_LAZY: Int32 { 1 }
 
 public var EVFILT_READ: Int32 { -1 }

@@ -35,6 +35,7 @@ public func readdir(_: UnsafeMutablePointer<DIR>!) -> UnsafeMutablePointer<diren
 @discardableResult public func lstat(_: UnsafePointer<CChar>!, _: UnsafeMutablePointer<stat>!) -> Int32 { fatalError() }
 @discardableResult public func fchmod(_: Int32, _: mode_t) -> Int32 { fatalError() }
 @discardableResult public func chmod(_: UnsafePointer<CChar>!, _: mode_t) -> Int32 { fatalError() }
+public func chown(_: UnsafePointer<CChar>!, _: uid_t, _: gid_t) -> Int32 { fatalError() }
 @discardableResult public func chflags(_: UnsafePointer<CChar>!, _: UInt32) -> Int32 { fatalError() }
 @discardableResult public func mkdir(_: UnsafePointer<CChar>!, _: mode_t) -> Int32 { fatalError() }
 @discardableResult public func rmdir(_: UnsafePointer<CChar>!) -> Int32 { fatalError() }
@@ -172,3 +173,5 @@ public func exit(_: Int32) -> Never { fatalError() }
 ) -> UnsafePointer<CChar>! { fatalError() }
 @discardableResult public func getrlimit(_: Int32, _: UnsafeMutablePointer<rlimit>!) -> Int32 { fatalError() }
 @discardableResult public func setrlimit(_: Int32, _: UnsafePointer<rlimit>!) -> Int32 { fatalError() }
+public typealias sig_t = @convention(c) (Int32) -> Void
+@discardableResult public func signal(_: Int32, _: sig_t!) -> sig_t! { fatalError() }
