@@ -138,14 +138,10 @@ package struct FileDescriptor: ~Copyable {
 }
 
 extension String {
-    /// 32 random digits, as the name of what no other has.
-    ///
-    /// `UUID()` is a constant on Linux while the process has no free descriptor.
+    /// The text of a random UUID; `UUID()` is a constant on Linux while the process has no free descriptor.
     package static var uniqueName: String {
-        [UInt64.random(in: 0 ... .max), .random(in: 0 ... .max)].map { number in
-            let digits = String(number, radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }.joined()
+        let words = (UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max))
+        return UUID(uuid: unsafeBitCast(words, to: uuid_t.self)).uuidString
     }
 }
 

@@ -84,7 +84,7 @@ struct DownloadEndingTests {
             }
         }
         let kept = (0..<4).map { _ in UUID().uuidString }
-        try make(".\(UUID().uuidString).download", hoursAgo: 25)
+        try make(".\(String.uniqueName).download", hoursAgo: 25)
         try make(".\(kept[0]).download", hoursAgo: 23)
         // Something writes to it.
         try make(".\(kept[1]).download", hoursAgo: 25, fileHoursAgo: 0)
