@@ -113,5 +113,6 @@
 @_exported import struct Foundation.URLError
 @_exported import struct Foundation.URLQueryItem
 @_exported import struct Foundation.UUID
+@_exported import typealias Foundation.uuid_t
 @_exported import class Foundation.UserDefaults
 @_exported import ObjectiveC
