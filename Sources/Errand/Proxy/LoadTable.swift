@@ -60,7 +60,7 @@ final class LoadTable: Sendable {
     /// Called when the load has its first turn.
     func setBegun(_ id: RequestID) { _ = update(id) { $0.isQueued = false } }
 
-    /// For the list; the queue has the one that counts.
+    /// For the list, and for a load that has not queued yet; of one that waits, the queue has the one that counts.
     func setPriority(_ priority: RequestPriority, of id: RequestID) {
         _ = update(id) { load in
             load.priority = priority

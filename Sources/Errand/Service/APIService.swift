@@ -86,8 +86,8 @@ public struct APIService: Sendable {
     /// with `invalidRequest`, and so does `cancelled` unless the load itself is cancelled. To renew a token in time, use
     /// ``ReloginHandler/loginRenewalDate``.
     ///
-    /// The closure may wait for a load of another service, or of a request that needs no such headers: a load that begins in the
-    /// closure, or in a task that is not detached, is sent at once. It does not queue behind loads that wait for the closure.
+    /// The closure may wait for a load of a service that does not call it again: a load that begins in the closure, or in a task of
+    /// it that is not detached, is sent at once. It does not queue behind loads that wait for the closure.
     public var commonHeaders: (@Sendable () async throws -> HTTPHeaders)? {
         get { contents.commonHeaders }
         set { contents.commonHeaders = newValue }
