@@ -114,9 +114,12 @@ struct TemporaryFolder {
 
     /// Removes the folder and everything in it.
     func remove() {
+        // Under another name, because a cache may still remove files in it, which Foundation takes for an error of its own.
+        let removed = url.appendingPathExtension("removed")
         // More than once, because a load that has not ended may add a file meanwhile.
-        for _ in 0..<10 where FileManager.default.fileExists(atPath: url.path) {
-            try? FileManager.default.removeItem(at: url)
+        for _ in 0..<10 where [url, removed].contains(where: { FileManager.default.fileExists(atPath: $0.path) }) {
+            try? FileManager.default.moveItem(at: url, to: removed)
+            try? FileManager.default.removeItem(at: removed)
         }
     }
 }
