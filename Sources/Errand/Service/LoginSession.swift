@@ -51,12 +51,7 @@ final class LoginSession: Sendable {
         clock: any APIClock
     ) async throws(APIError) -> Int {
         let now = clock.date
-        var newRun: Int?
-        if state.withLock({ $0.isDue(at: now) }) {
-            place.holdLane()
-            newRun = state.withLock { $0.openIfDue(at: now, place) }
-            if newRun == nil { place.resumeLane() }
-        }
+        let newRun = open(place, earlyStart: now) { $0.isDue(at: now) }
         try await wait(id, place, isNew: true) { if let newRun { start(newRun, of: service, clock: clock) } }.get()
         return generation
     }
@@ -69,20 +64,26 @@ final class LoginSession: Sendable {
         for service: APIService,
         clock: any APIClock
     ) async throws(APIError) {
-        var step = state.withLock { $0.step(after: generation, for: place, isHeld: false) }
-        if case .open = step {
-            place.holdLane()
-            step = state.withLock { $0.step(after: generation, for: place, isHeld: true) }
-            if case .opened = step {} else { place.resumeLane() }
+        var ended: Outcome?
+        let newRun = open(place) { state in
+            ended = state.outcome(after: generation)
+            return ended == nil && !state.isRunning
         }
-        var newRun: Int?
-        switch step {
-        case .ended(let outcome): return try outcome.get()
-        case .opened(let run): newRun = run
-        case .open, .wait: break
-        }
-        // In one place, which is inlined: each adds to the memory of a load that waits.
+        if let ended { return try ended.get() }
         try await wait(id, place) { if let newRun { start(newRun, of: service, clock: clock) } }.get()
+    }
+
+    /// Opens a relogin if `isNeeded`, which is asked again once the lane is held.
+    private func open(
+        _ place: any LoginPlace,
+        earlyStart: Date? = nil,
+        if isNeeded: (inout LoginState) -> Bool
+    ) -> Int? {
+        guard state.withLock({ isNeeded(&$0) }) else { return nil }
+        place.holdLane()
+        let run = state.withLock { isNeeded(&$0) ? $0.open(earlyStart: earlyStart, place) : nil }
+        if run == nil { place.resumeLane() }
+        return run
     }
 
     /// Returns whether a refused load needs a relogin: not if there is a newer login, or if another load needs the relogin that

@@ -57,26 +57,14 @@ struct LoginState {
     /// Whether the server has neither granted nor refused the last login.
     var isUndecided: Bool { outcome.error.map { $0.type != .loginExpired } ?? false }
 
-    /// What a load does that was refused with a login of some generation.
-    enum Step {
-        case wait
-        /// A relogin since then has ended like this.
-        case ended(LoginSession.Outcome)
-        /// Hold its lane, and open a relogin.
-        case open
-        /// Wait for the relogin that it has opened.
-        case opened(Int)
-    }
-
-    /// Opens a relogin only if the lane of the place is held.
-    mutating func step(after generation: Int, for place: any LoginPlace, isHeld: Bool) -> Step {
+    /// Returns how a relogin has ended since a load was sent that was refused; `nil` if the load needs one.
+    mutating func outcome(after generation: Int) -> LoginSession.Outcome? {
         guard !isRunning else {
             if self.generation == generation { requireRun() }
-            return .wait
+            return nil
         }
         // The outcome of a relogin without a response of the server does not apply to a load that did not wait for it.
-        guard self.generation == generation || isUndecided else { return .ended(outcome) }
-        return isHeld ? .opened(open(place)) : .open
+        return self.generation == generation || isUndecided ? nil : outcome
     }
 
     /// `holder` holds the loads with the same login in the queue until the relogin is closed.
@@ -204,9 +192,6 @@ extension LoginState {
         return nil
     }
 
-    mutating func openIfDue(at date: Date, _ holder: any LoginPlace) -> Int? {
-        isDue(at: date) ? open(earlyStart: date, holder) : nil
-    }
     func isDue(at date: Date) -> Bool {
         guard !isRunning, let dueDate else { return false }
         return dueDate <= date
