@@ -32,12 +32,10 @@ extension APIProxy {
         // Those of this load, not of the one whose end admits it.
         let (priority, scope) = (Task.currentPriority, LoadScope())
         let work: @Sendable (QueueAdmission) -> Void = { [self] admission in
-            let (lane, queueTime) = (admission.lane, admission.queueTime)
             let task = scope.task(priority: priority) { [self] in
-                let slot = QueueSlot(queue, number: call.id.queueNumber, lane: lane, queueTime: queueTime)
                 // A load that may share an exchange or use a stored response has its turn later.
                 if !call.queuesLater { begin(call) }
-                ended(await LoadRunner(call, in: self, slot: slot).result())
+                ended(await LoadRunner(call, in: self, admission).result())
             }
             if !loads.setTask(task, of: call.id) { task.cancel() }
         }

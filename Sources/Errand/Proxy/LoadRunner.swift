@@ -10,11 +10,11 @@ final class LoadRunner<Value: Sendable> {
     /// `nil` without a cache.
     private var cache: CacheStage?
 
-    /// `slot` is `nil` without a place in the queue.
-    init(_ call: Call<Value>, in proxy: APIProxy, slot: QueueSlot? = nil) {
+    init(_ call: Call<Value>, in proxy: APIProxy, _ admission: QueueAdmission = (nil, .zero)) {
         (self.call, self.proxy) = (call, proxy)
         attempt = LoadAttempt(call, in: proxy)
-        turn = LoadTurn(of: attempt, slot)
+        attempt.queueTime = admission.queueTime
+        turn = LoadTurn(of: attempt, in: admission.lane)
     }
 
     /// Returns the stored response of a load whose deadline has passed; `nil` without one, or if it is of no use.

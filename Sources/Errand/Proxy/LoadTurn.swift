@@ -13,14 +13,10 @@ final class LoadTurn<Value: Sendable> {
         case held, left, unknown
     }
 
-    /// `slot` is `nil` without a place in the queue.
-    init(of attempt: LoadAttempt<Value>, _ slot: QueueSlot?) {
+    /// `lane` is the one of its place in the queue, if it has one.
+    init(of attempt: LoadAttempt<Value>, in lane: QueueLane?) {
         (self.attempt, call, proxy) = (attempt, attempt.call, attempt.proxy)
-        attempt.queueTime = slot?.queueTime
-        self.slot =
-            if let slot, !call.queuesLater { slot } else {
-                QueueSlot(proxy.queue, number: call.id.queueNumber, lane: nil, heldLane: call.exchangeLane)
-            }
+        slot = QueueSlot(proxy.queue, number: call.id.queueNumber, lane: lane, heldLane: lane ?? call.exchangeLane)
     }
 
     /// Waits for the load's turn and for the login to send with.

@@ -52,19 +52,9 @@ final class QueueSlot: Sendable {
     /// Where others wait while a relogin of this load runs.
     private let lane: QueueLane?
 
-    /// `nil` where it is not known.
-    let queueTime: Duration?
-
     /// `heldLane` is that of a load that has no place of its own.
-    init(
-        _ queue: RequestQueue,
-        number: UInt64,
-        lane: QueueLane?,
-        heldLane: QueueLane? = nil,
-        queueTime: Duration? = nil
-    ) {
+    init(_ queue: RequestQueue, number: UInt64, lane: QueueLane?, heldLane: QueueLane? = nil) {
         self.queue = queue
-        self.queueTime = queueTime
         place = lane.map { QueuePlace(number: number, lane: $0) }
         self.lane = lane ?? heldLane
     }
@@ -76,7 +66,7 @@ final class QueueSlot: Sendable {
         guard let place else { return self }
         guard let lane = await queue.admission(to: place) else { throw APIError(.cancelled) }
         guard lane.priority != place.lane.priority else { return self }
-        return QueueSlot(queue, number: place.number, lane: lane, queueTime: queueTime)
+        return QueueSlot(queue, number: place.number, lane: lane)
     }
 
     func acquireAtOnce() -> Bool { place.map(queue.admitAtOnce) ?? true }

@@ -91,7 +91,7 @@ struct LayerTests {
         "Requests/BaseAPIRequest.swift": ["APIProxy", "LoadHistory"],
         "Requests/Load.swift": ["APIProxy", "Call"],
         "Proxy/APIProxy.swift": ["HTTPTransport", "LoadTable", "MainDelivery", "RequestQueue"],
-        "Proxy/APIProxy+Loads.swift": ["Call", "LoadRunner", "QueueSlot"],
+        "Proxy/APIProxy+Loads.swift": ["Call", "LoadRunner", "QueuePlace"],
         "Proxy/LoadRunner.swift": ["Call", "CacheReader", "CacheStage", "LoadAttempt", "LoadRecovery", "LoadTurn"],
         "Proxy/LoadTurn.swift": ["LoadAttempt", "QueueSlot", "SentLogin"],
         "Proxy/LoadAttempt.swift": ["Call", "Exchange", "RequestBuilder", "ResponseReader"],
