@@ -151,7 +151,7 @@ extension APIProxy {
     @inline(never) func begin<Value>(_ call: Call<Value>) {
         loads.setBegun(call.id)
         call.trace?.didStart()
-        if let deadline = call.deadline { startTimer(of: call.id, for: deadline) }
+        startTimer(of: call)
     }
 
     /// Returns what reports the progress of a load, which is listed with it unless all of it is in memory.
@@ -171,9 +171,10 @@ extension APIProxy {
         }
     }
 
-    /// Does nothing for a load that has a timer.
-    func startTimer(of id: RequestID, for deadline: Duration) {
-        let timer = Task { [weak self, clock] in
+    /// Does nothing for a load that has a timer or no deadline.
+    func startTimer<Value>(of call: Call<Value>) {
+        guard let deadline = call.deadline else { return }
+        let timer = Task { [weak self, clock, id = call.id] in
             if deadline > .zero, (try? await clock.sleep(for: deadline)) == nil { return }
             guard let self, let load = loads[id] else { return }
             // The ending claims the load like any other.
@@ -181,6 +182,6 @@ extension APIProxy {
             // Not before: the work would deliver that it was cancelled.
             stopWork(of: load)
         }
-        if !loads.setTimer(timer, of: id) { timer.cancel() }
+        if !loads.setTimer(timer, of: call.id) { timer.cancel() }
     }
 }

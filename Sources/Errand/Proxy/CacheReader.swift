@@ -17,7 +17,6 @@ final class CacheReader<Value: Sendable> {
     @inline(never) func value() async throws(APIError) -> LoadedValue<Value>? {
         let readsFirst = use.readsFirst(call.draft.method)
         let generation = call.service.login.generation
-        if readsFirst, let deadline = call.deadline { proxy.startTimer(of: call.id, for: deadline) }
         if readsFirst, let lookup = await lookup() {
             let step = try cache.step(for: lookup.request)
             switch step {

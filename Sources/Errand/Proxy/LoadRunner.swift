@@ -41,7 +41,7 @@ final class LoadRunner<Value: Sendable> {
         if call.retryPolicy.waitsForConnectivity { _ = proxy.reachability.status }
         attempt.begin()
         // Until it queues: it has its turn where it is sent, which headers and a relogin may delay.
-        if call.isCoalescing, let deadline = call.deadline { proxy.startTimer(of: call.id, for: deadline) }
+        if call.queuesLater { proxy.startTimer(of: call) }
         if call.options.cache != nil, let stored = try await storedValue() { return stored }
         call.service.retryBudget.countRequest(at: proxy.clock.uptime)
         while true {

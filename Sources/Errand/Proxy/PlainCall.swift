@@ -49,7 +49,7 @@ struct PlainCall: Sendable {
         let call = call(draft, progress: progress, trace)
         guard call.renewsLogin else { return run(call, end) }
         // Before it has a place in the queue: the main actor may be busy, for longer than the call may take.
-        if let deadline = call.deadline { proxy.startTimer(of: id, for: deadline) }
+        proxy.startTimer(of: call)
         _ = LoadScope().task(priority: Task.currentPriority) {
             await call.service.login.readRenewalDate(for: call.service)
             proxy.loads.removeTimer(of: id)
