@@ -166,14 +166,15 @@ struct RequestQueueState {
     private var admissions: [UInt64: Admission] = [:]
     /// One for each admitted request, or for each host that multiplexes.
     private var connections = 0
-    private var hosts: [String: HostAdmissions] = [:]
+    /// How many requests to each host are admitted.
+    private var hosts: [String: Int] = [:]
     /// The requests that wait, of each lane and priority.
     private var lines: [QueueLane: WaiterList<Waiter>] = [:]
     /// The uptime when each pause ends.
     fileprivate(set) var pauses: [QueueLane.Key: Duration] = [:]
     /// The number of holds of each lane, whose requests wait while a relogin runs.
     fileprivate(set) var holds: [QueueLane.Key: Int] = [:]
-    /// A bounded number of hosts.
+    /// Those with admitted requests, and a bounded number of others.
     private var multiplexed: Set<String> = []
 
     init(limits: QueueLimits, capacity: TransportCapacity) {
@@ -264,10 +265,11 @@ struct RequestQueueState {
 
     /// Returns whether that changes what may be admitted.
     mutating func record(isMultiplexed: Bool, of name: String) -> Bool {
-        guard let host = hosts[name], host.isMultiplexed != isMultiplexed else { return false }
-        change(name) { $0.isMultiplexed = isMultiplexed }
-        if multiplexed.count >= Self.rememberedHosts { multiplexed = [] }
+        guard let count = hosts[name], multiplexed.contains(name) != isMultiplexed else { return false }
+        connections -= connections(to: name, for: count)
+        if multiplexed.count >= Self.rememberedHosts { multiplexed.formIntersection(hosts.keys) }
         if isMultiplexed { multiplexed.insert(name) } else { multiplexed.remove(name) }
+        connections += connections(to: name, for: count)
         return isMultiplexed
     }
 
@@ -293,31 +295,33 @@ struct RequestQueueState {
 
     private mutating func add(_ number: UInt64, of host: String) {
         admissions[number] = Admission(host: host)
-        if hosts[host] == nil { hosts[host] = HostAdmissions(isMultiplexed: multiplexed.contains(host)) }
-        change(host) { $0.count += 1 }
+        change(host, by: 1)
     }
 
     private mutating func end(_ number: UInt64) -> Bool {
         guard let admission = admissions.removeValue(forKey: number) else { return false }
-        change(admission.host) { $0.count -= 1 }
-        if hosts[admission.host]?.count == 0 { hosts[admission.host] = nil }
+        change(admission.host, by: -1)
         return true
     }
 
-    private mutating func change(_ host: String, _ change: (inout HostAdmissions) -> Void) {
-        guard let index = hosts.index(forKey: host) else { return }
-        connections -= hosts.values[index].connections
-        change(&hosts.values[index])
-        connections += hosts.values[index].connections
+    private mutating func change(_ host: String, by difference: Int) {
+        let former = hosts[host] ?? 0
+        let count = former + difference
+        hosts[host] = count > 0 ? count : nil
+        connections += connections(to: host, for: count) - connections(to: host, for: former)
+    }
+
+    private func connections(to host: String, for count: Int) -> Int {
+        multiplexed.contains(host) ? min(1, count) : count
     }
 
     private func hasRoom(for name: String) -> Bool {
         guard admissions.count < limits.total else { return false }
-        let host = hosts[name] ?? HostAdmissions(isMultiplexed: multiplexed.contains(name))
-        let needsConnection = !host.isMultiplexed || host.count == 0
+        let (count, isMultiplexed) = (hosts[name] ?? 0, multiplexed.contains(name))
+        let needsConnection = !isMultiplexed || count == 0
         guard !needsConnection || connections < capacity.connections else { return false }
-        let carried = host.isMultiplexed ? capacity.streamsPerConnection : capacity.connectionsPerHost
-        return host.count < min(limits.perHost, carried)
+        let carried = isMultiplexed ? capacity.streamsPerConnection : capacity.connectionsPerHost
+        return count < min(limits.perHost, carried)
     }
 
     private func first() -> QueuePlace? {
@@ -333,12 +337,4 @@ struct RequestQueueState {
         }
         return best
     }
-}
-
-/// The requests to one host that are admitted.
-private struct HostAdmissions {
-    var isMultiplexed: Bool
-    var count = 0
-
-    var connections: Int { isMultiplexed ? min(1, count) : count }
 }
