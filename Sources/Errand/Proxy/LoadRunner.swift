@@ -81,7 +81,7 @@ final class LoadRunner<Value: Sendable> {
         let prepared = cache?.takePrepared(in: login.generation)
         let request = if let prepared { prepared.request } else { try await attempt.request() }
         guard call.isCurrent(login.generation) else { return nil }
-        let received: (APIResponse, isMultiplexed: Bool?)? =
+        let response: APIResponse? =
             // A stream has fewer calls below it, because each takes memory while the stream is open.
             if let stream = call.options.stream {
                 try await streamedExchange(request, stream, in: login)
@@ -90,18 +90,13 @@ final class LoadRunner<Value: Sendable> {
             } else if call.isCoalescing { try await sharedResponse(to: request, in: login.generation) } else {
                 try await exchange(request)
             }
-        guard let (response, isMultiplexed) = received else { return nil }
-        return receive(response, isMultiplexed, in: login)
+        return response.map { receive($0, in: login) }
     }
 
     /// Releases the place in the queue, once what the response means for the next request is known.
-    @inline(never) private func receive(
-        _ response: APIResponse,
-        _ isMultiplexed: Bool?,
-        in login: SentLogin
-    ) -> APIResponse {
+    @inline(never) private func receive(_ response: APIResponse, in login: SentLogin) -> APIResponse {
         if response.status == 429 { recovery.pauseHost(after: response) }
-        turn.didReceive(response, isMultiplexed: isMultiplexed, in: login)
+        turn.didReceive(response, in: login)
         return attempt.label(response)
     }
 
@@ -111,7 +106,7 @@ final class LoadRunner<Value: Sendable> {
         proxy.sharedExchanges.didChangeServer()
     }
 
-    private func exchange(_ request: HTTPRequest) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?) {
+    private func exchange(_ request: HTTPRequest) async throws(APIError) -> APIResponse {
         // A cancel has ended the admission.
         try turn.slot.send()
         defer { didChangeServer() }
@@ -120,7 +115,9 @@ final class LoadRunner<Value: Sendable> {
         // Other serializers read such a response in memory.
         let stored = call.serializer.source == .file ? call.options.acceptedStatuses : []
         do throws(APIError) {
-            return (try await exchange.send(storing: stored, progress: attempt.progress), exchange.isMultiplexed)
+            let response = try await exchange.send(storing: stored, progress: attempt.progress)
+            turn.isMultiplexed = exchange.isMultiplexed
+            return response
         } catch {
             // The server has done what it was asked to do.
             cache?.invalidate(after: exchange.partialResponse)
@@ -131,7 +128,7 @@ final class LoadRunner<Value: Sendable> {
     @inline(never) private func sharedResponse(
         to request: HTTPRequest,
         in generation: Int
-    ) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?)? {
+    ) async throws(APIError) -> APIResponse? {
         guard request.isShareable else {
             try await turn.takeFirst { cache?.willQueue() }
             return call.isCurrent(generation) && !call.hasSessionEnded ? try await exchange(request) : nil
@@ -151,7 +148,7 @@ final class LoadRunner<Value: Sendable> {
             wait.withLock { $0.end = $0.end ?? SystemClock.uptime }
             proxy.begin(call)
         }
-        let response = try await proxy.sharedExchanges.response(
+        return try await proxy.sharedExchanges.response(
             to: request,
             of: call,
             in: generation,
@@ -160,7 +157,6 @@ final class LoadRunner<Value: Sendable> {
             didQueue: didQueue,
             begin: begin
         )
-        return response.map { ($0, nil) }
     }
 
     // MARK: The cache
@@ -194,7 +190,7 @@ final class LoadRunner<Value: Sendable> {
         _ cache: CacheStage,
         _ prepared: CacheStage.Step?,
         in generation: Int
-    ) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?)? {
+    ) async throws(APIError) -> APIResponse? {
         let step: CacheStage.Step
         if let prepared {
             step = prepared
@@ -209,22 +205,19 @@ final class LoadRunner<Value: Sendable> {
         switch step {
         case .use(let response):
             cache.didUse(response)
-            return (response, nil)
+            return response
         case .send(let sent, _):
             do throws(APIError) {
-                let received =
+                let response =
                     call.isCoalescing ? try await sharedResponse(to: sent, in: generation) : try await exchange(sent)
-                guard let (response, isMultiplexed) = received else { return nil }
-                guard let received = try cache.receive(response) else {
-                    // The load keeps its place, but no longer for the transport.
-                    turn.slot.didReceive(isMultiplexed: isMultiplexed, keepsPlace: true)
-                    return nil
-                }
-                return (received, isMultiplexed)
+                guard let response else { return nil }
+                let received = try cache.receive(response)
+                if received == nil { turn.keepPlace() }
+                return received
             } catch {
                 guard let stale = try cache.response(after: error) else { throw error }
                 cache.didUse(stale)
-                return (stale, nil)
+                return stale
             }
         }
     }
@@ -246,7 +239,7 @@ final class LoadRunner<Value: Sendable> {
         _ request: HTTPRequest,
         _ handler: any StreamHandler,
         in login: SentLogin
-    ) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?) {
+    ) async throws(APIError) -> APIResponse {
         try turn.slot.send()
         defer { didChangeServer() }
         let (exchange, stream) = makeExchange(request, handler, in: login)
@@ -260,7 +253,9 @@ final class LoadRunner<Value: Sendable> {
             if let head = stream.head { invalidation(by: request)?(head) }
             result = .failure(error)
         }
-        return (try await stream.end(with: result), exchange.isMultiplexed)
+        let response = try await stream.end(with: result)
+        turn.isMultiplexed = exchange.isMultiplexed
+        return response
     }
 
     @inline(never) private func makeExchange(

@@ -7,6 +7,8 @@ final class LoadTurn<Value: Sendable> {
     private let proxy: APIProxy
     private(set) var slot: QueueSlot
     private var place = Place.held
+    /// Whether the connection of the last exchange carries several; `nil` without an exchange, and where that is not known.
+    var isMultiplexed: Bool?
 
     /// What is known of the place in the queue, so that it is neither taken nor left twice.
     private enum Place {
@@ -73,11 +75,14 @@ final class LoadTurn<Value: Sendable> {
     }
 
     /// Releases the place, unless the response may mean that the login has expired.
-    @inline(never) func didReceive(_ response: APIResponse, isMultiplexed: Bool?, in login: SentLogin) {
+    @inline(never) func didReceive(_ response: APIResponse, in login: SentLogin) {
         let keepsPlace = mayBeRefusal(response, of: login)
-        slot.didReceive(isMultiplexed: isMultiplexed, keepsPlace: keepsPlace)
+        slot.didReceive(isMultiplexed: exchange(&isMultiplexed, with: nil), keepsPlace: keepsPlace)
         if !keepsPlace { place = .left }
     }
+
+    /// Keeps the place, but no longer for the transport.
+    func keepPlace() { slot.didReceive(isMultiplexed: exchange(&isMultiplexed, with: nil), keepsPlace: true) }
 
     /// Returns whether the load keeps its place until the response is read, so that it is the next one to be sent after a relogin.
     ///
@@ -91,7 +96,7 @@ final class LoadTurn<Value: Sendable> {
     }
 
     /// After a failure, when a cancel or a wait may have released the place.
-    func didFail() { place = .unknown }
+    func didFail() { (place, isMultiplexed) = (.unknown, nil) }
 
     func leave() {
         if place != .left { slot.release() }
