@@ -8,7 +8,7 @@ final class LoadAttempt<Value: Sendable> {
     let proxy: APIProxy
     /// From 1 on.
     private(set) var number: Int
-    /// The time in the queue before the first turn.
+    /// The time in the queue before the first turn; not used for a later try.
     var queueTime: Duration?
     /// Of the last request; boxed, because most loads have no adapters.
     private var context: Boxed<AdapterContext>?

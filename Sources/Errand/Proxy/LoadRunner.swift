@@ -133,12 +133,10 @@ final class LoadRunner<Value: Sendable> {
             try await turn.takeFirst { cache?.willQueue() }
             return call.isCurrent(generation) && !call.hasSessionEnded ? try await exchange(request) : nil
         }
-        let isFirstTry = attempt.number == 1
         // When it has begun to queue, and when it has had its turn.
         let wait = Lock<(start: Duration?, end: Duration?)>((nil, nil))
-        defer {
-            if isFirstTry { attempt.queueTime = wait.withLock { wait in wait.end.map { $0 - (wait.start ?? $0) } } }
-        }
+        defer { attempt.queueTime = wait.withLock { wait in wait.end.map { $0 - (wait.start ?? $0) } } }
+        let isFirstTry = attempt.number == 1
         let didQueue = { @Sendable [trace = call.trace, loads = proxy.loads, id = call.id] in
             if isFirstTry { loads.removeTimer(of: id) }
             wait.withLock { if $0.start == nil, $0.end == nil { $0.start = SystemClock.uptime } }

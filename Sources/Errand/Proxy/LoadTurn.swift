@@ -50,7 +50,7 @@ final class LoadTurn<Value: Sendable> {
         if !slot.hasPlace { slot = QueueSlot(proxy.queue, number: call.id.queueNumber, lane: lane) }
         if slot.acquireAtOnce() {
             place = .held
-            if attempt.number == 1 { attempt.queueTime = .zero }
+            attempt.queueTime = .zero
         } else {
             willQueue()
             try await waitForFirst(in: lane)
@@ -59,10 +59,10 @@ final class LoadTurn<Value: Sendable> {
     }
 
     private func waitForFirst(in lane: QueueLane?) async throws(APIError) {
-        let (start, isFirstTry) = (SystemClock.uptime, attempt.number == 1)
-        defer { if isFirstTry { attempt.queueTime = SystemClock.uptime - start } }
+        let start = SystemClock.uptime
+        defer { attempt.queueTime = SystemClock.uptime - start }
         // The deadline includes the wait of a retry.
-        if isFirstTry { proxy.loads.removeTimer(of: call.id) }
+        if attempt.number == 1 { proxy.loads.removeTimer(of: call.id) }
         if let lane { _ = proxy.loads.setWaiting(in: lane, of: call.id) }
         call.trace?.didQueue()
         try await takePlace()
