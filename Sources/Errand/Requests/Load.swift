@@ -424,13 +424,7 @@ extension APIManager {
             return
         }
         if !manager.removeLoad(id) { manager.endingCount -= 1 }
-        let notifyObserver = manager.record(
-            outcome,
-            of: id,
-            from: origin,
-            response: response,
-            isFormer: isFormer
-        )
+        let notifyObserver = record(outcome, response, in: manager)
         let isReceived = manager.history.newestSuccess == id || manager.waiters.contains { $0.id == id }
         // A delegate finds only the newest response.
         if outcome.error == nil, !isReceived { removeTemporaryFile() }
@@ -439,6 +433,34 @@ extension APIManager {
         indicator?.hideLoading()
         notifyObserver?()
         notify(receiver, of: manager, with: outcome)
+    }
+
+    /// Returns what notifies the observer of a list.
+    private func record(
+        _ outcome: Result<any Sendable, APIError>,
+        _ response: APIResponse?,
+        in manager: Manager
+    ) -> (() -> Void)? {
+        manager.newestEndedID = id
+        // A cancellation replaces nothing else.
+        if outcome.error?.type != .cancelled {
+            if manager.history.recordEnding(id, outcome.error) {
+                if manager.error != nil || outcome.error != nil { manager.error = outcome.error }
+                if manager.isSuccess != (outcome.error == nil) { manager.isSuccess.toggle() }
+            }
+            if let response, manager.history.recordResponse(id) { manager.rawResponse = response }
+            if case .success(let content) = outcome, !(content is EndOfList),
+                manager.history.recordSuccess(id, response, from: isFormer ? nil : origin)
+            {
+                manager.content = content
+            }
+        }
+        guard !isFormer, let pager = manager.pager else { return nil }
+        let notifyObserver = pager.loadDidEnd(id, with: outcome, response: response)
+        if notifyObserver == nil, outcome.error == nil, manager.history.newestSuccess == id {
+            manager.history.removeContent()
+        }
+        return notifyObserver
     }
 
     private func begin(_ part: ListPart, after receiver: EndingReceiver, of manager: Manager) {
@@ -469,36 +491,6 @@ extension APIManager {
         }
         for waiter in waiters { waiter.ended(outcome) }
         manager.interceptor?.request(manager, didEnd: ending)
-    }
-}
-
-extension BaseAPIRequest {
-    /// Returns what notifies the observer of a list.
-    fileprivate func record(
-        _ result: Result<any Sendable, APIError>,
-        of id: RequestID,
-        from origin: LoadOrigin,
-        response: APIResponse?,
-        isFormer: Bool
-    ) -> (() -> Void)? {
-        newestEndedID = id
-        // A cancellation replaces nothing else.
-        if result.error?.type != .cancelled {
-            if history.recordEnding(id, result.error) {
-                if error != nil || result.error != nil { error = result.error }
-                if isSuccess != (result.error == nil) { isSuccess.toggle() }
-            }
-            if let response, history.recordResponse(id) { rawResponse = response }
-            if case .success(let content) = result, !(content is EndOfList),
-                history.recordSuccess(id, response, from: isFormer ? nil : origin)
-            {
-                self.content = content
-            }
-        }
-        guard !isFormer, let pager else { return nil }
-        let notifyObserver = pager.loadDidEnd(id, with: result, response: response)
-        if notifyObserver == nil, result.error == nil, history.newestSuccess == id { history.removeContent() }
-        return notifyObserver
     }
 }
 
