@@ -44,7 +44,7 @@ final class CacheStage {
     private var orOffline: CacheEntry?
     /// What is stored when the load has succeeded.
     private var pending: APIResponse?
-    private(set) var used: CacheEntry?
+    private var used: CacheEntry?
     /// Whether what was used is to be validated by another load.
     private var isStale = false
     private var isBypassed = false
@@ -212,16 +212,6 @@ final class CacheStage {
         isBypassed = true
     }
 
-    /// Returns whether the load is to be sent again because a stored response cannot be decoded, for example after an update of
-    /// the app, or is sealed for another load.
-    @inline(never) func bypass(after error: APIError) -> Bool {
-        guard used != nil, !isBypassed, [.decoding, .security].contains(error.type), proxy.loads.contains(id) else {
-            return false
-        }
-        bypass(isUseless: error.isOfSerializer)
-        return true
-    }
-
     /// What may be used although it is stale; of the app's own rules, whatever its age.
     @inline(never) func staleResponse(isOffline: Bool = true) throws(APIError) -> APIResponse? {
         guard let entry = isOffline ? orOffline : orOnError, let request = lookup?.request, use.usesStale else {
@@ -321,9 +311,22 @@ final class CacheStage {
         return LoadedValue(value: loaded.value, response: loaded.response.forgotten(by: forget))
     }
 
+    /// Returns whether the load is to be sent again because a stored response cannot be decoded, for example after an update of
+    /// the app, or is sealed for another load.
+    @inline(never) func didFail(with error: APIError) -> Bool {
+        let isStored = end(with: error)
+        if used != nil, !isBypassed, [.decoding, .security].contains(error.type), proxy.loads.contains(id) {
+            bypass(isUseless: error.isOfSerializer)
+            return true
+        }
+        // Not what has just failed.
+        if error.response != nil, isStored || used != nil { bypass(isUseless: false) }
+        return false
+    }
+
     /// Stores what was received when the load has succeeded, or failed for a reason that a stored response may repeat; returns
     /// whether there was something to store.
-    @inline(never) @discardableResult func end(with error: APIError?) -> Bool {
+    @inline(never) private func end(with error: APIError?) -> Bool {
         guard let response = exchange(&pending, with: nil), let lookup else { return false }
         if let error, use.policy.isRule || ![.http, .server].contains(error.type) { return false }
         return lookup.store(response, at: proxy.clock.date)

@@ -59,10 +59,7 @@ final class LoadRunner<Value: Sendable> {
                 return cache.end(with: loaded)
             } catch {
                 turn.didFail()
-                let isStored = cache?.end(with: error) == true
-                if cache?.bypass(after: error) == true { continue }
-                // Not what has just failed.
-                if error.response != nil, isStored || cache?.used != nil { cache?.bypass(isUseless: false) }
+                if cache?.didFail(with: error) == true { continue }
                 if call.options.stream != nil, try await reconnects(after: error) { continue }
                 let failure = attempt.failure(error)
                 try await recover(from: failure, in: sent)
