@@ -72,7 +72,6 @@ final class Exchange {
                 let file = try stage()
                 let response = try await response(progress)
                 file.place.setName(from: response.headers, url: response.url)
-                trace = nil
                 return try store(response, in: file, isStored: response.file == file.url, accepting: statuses)
             }
         } catch {
@@ -96,8 +95,6 @@ final class Exchange {
 
     /// Passes a body on that the transport has not.
     @inline(never) private func passOn(_ response: APIResponse) async throws(TransportError) -> APIResponse {
-        // It has ended for the monitors.
-        trace = nil
         guard let receiver = try current.receiver(status: response.status, headers: response.headers) else {
             return response
         }
@@ -157,6 +154,7 @@ final class Exchange {
                 receivedAt: start + elapsed
             )
             trace?.ended(with: .success(last))
+            trace = nil
             return last
         }
         redirects.append(current.url)
@@ -248,7 +246,6 @@ final class Exchange {
             throw file.startAgain(after: nil) ? error.askingForRetry : error
         }
         file.setName(from: response)
-        trace = nil
         guard !file.startAgain(after: response.status) else {
             throw TransportError(.badResponse, "the server has no rest of the file").askingForRetry
         }
