@@ -67,33 +67,50 @@ final class EndedRequests: AsyncSequence, Sendable {
 /// A reader from its creation to its release.
 private final class EndingReader: Sendable {
     private let publisher: EndingPublisher
-    private let number: Int
+    private let number = WaiterNumber.next()
 
     init(of publisher: EndingPublisher) {
         self.publisher = publisher
-        number = publisher.addReader()
+        publisher.state.withLock { $0.readers[number] = EndingPublisher.Reader() }
     }
 
-    deinit { publisher.removeReader(number) }
+    deinit { publisher.state.withLock { $0.readers.removeValue(forKey: number) } }
 
-    func next() async -> EndedRequest? { await publisher.next(for: number) }
+    func next() async -> EndedRequest? {
+        guard !Task.isCancelled else { return nil }
+        let waiterNumber = WaiterNumber.next()
+        return await withCancellableContinuation(ifCancelled: nil) { waiter in
+            publisher.state.withLock { state in
+                if let first = state.readers[number]?.removeFirst() { return .some(first) }
+                if state.isFinished { return .some(nil) }
+                state.readers[number]?.waiters.append((waiterNumber, waiter))
+                return nil
+            }
+        } remove: {
+            publisher.state.withLock { state in
+                let index = state.readers[number]?.waiters.firstIndex { $0.number == waiterNumber }
+                return index.flatMap { state.readers[number]?.waiters.remove(at: $0).waiter }
+            }
+        }
+    }
 }
 
 /// Passes the endings of a proxy's loads to its readers, which are in one state so that all have the same order.
 final class EndingPublisher: Sendable {
-    private typealias Waiter = CheckedContinuation<EndedRequest?, Never>
+    fileprivate typealias Waiter = CheckedContinuation<EndedRequest?, Never>
 
-    private struct Reader {
-        var buffer: [EndedRequest] = []
-        var droppedCount = 0
+    fileprivate struct Reader {
+        private var buffer: [EndedRequest] = []
+        private var droppedCount = 0
         var waiters: [(number: Int, waiter: Waiter)] = []
 
-        /// Returns the one that is dropped for it, for the caller to release.
-        mutating func append(_ ended: EndedRequest) -> EndedRequest? {
+        /// Returns who has waited for it; otherwise the one that is dropped for it, for the caller to release.
+        mutating func receive(_ ended: EndedRequest) -> (waiter: Waiter?, dropped: EndedRequest?) {
+            guard waiters.isEmpty else { return (waiters.removeFirst().waiter, nil) }
             buffer.append(ended)
-            guard buffer.count > EndedRequests.capacity else { return nil }
+            guard buffer.count > EndedRequests.capacity else { return (nil, nil) }
             droppedCount += 1
-            return buffer.removeFirst()
+            return (nil, buffer.removeFirst())
         }
 
         mutating func removeFirst() -> EndedRequest? {
@@ -104,72 +121,31 @@ final class EndingPublisher: Sendable {
         }
     }
 
-    private struct State {
+    fileprivate struct State {
         var readers: [Int: Reader] = [:]
-        var lastNumber = 0
         var isFinished = false
-
-        mutating func nextNumber() -> Int {
-            lastNumber += 1
-            return lastNumber
-        }
     }
 
-    private let state = Lock(State())
-
-    func addReader() -> Int {
-        state.withLock { state in
-            let number = state.nextNumber()
-            state.readers[number] = Reader()
-            return number
-        }
-    }
-
-    func removeReader(_ number: Int) { state.withLock { $0.readers.removeValue(forKey: number) } }
+    fileprivate let state = Lock(State())
 
     func publish(_ make: () -> EndedRequest) {
         guard state.withLock({ !$0.readers.isEmpty }) else { return }
         let ended = make()
-        let (waiters, _) = state.withLock { state in
-            var (waiters, dropped): ([Waiter], [EndedRequest?]) = ([], [])
-            for number in state.readers.keys {
-                if state.readers[number]?.waiters.isEmpty == false {
-                    if let first = state.readers[number]?.waiters.removeFirst() { waiters.append(first.waiter) }
-                } else {
-                    dropped.append(state.readers[number]?.append(ended))
-                }
-            }
-            return (waiters, dropped)
+        // Not the keys themselves, which would share the buffers, so that each would be copied.
+        let received = state.withLock { state in
+            Array(state.readers.keys).compactMap { state.readers[$0]?.receive(ended) }
         }
-        for waiter in waiters { waiter.resume(returning: ended) }
+        for (waiter, _) in received { waiter?.resume(returning: ended) }
     }
 
     /// Readers receive what they have not received yet, and then `nil`.
     func finish() {
         let waiters = state.withLock { state in
             state.isFinished = true
-            return state.readers.keys.flatMap { number in
+            return Array(state.readers.keys).flatMap { number in
                 exchange(&state.readers[number, default: Reader()].waiters, with: []).map(\.waiter)
             }
         }
         for waiter in waiters { waiter.resume(returning: nil) }
-    }
-
-    func next(for reader: Int) async -> EndedRequest? {
-        guard !Task.isCancelled else { return nil }
-        let number = state.withLock { $0.nextNumber() }
-        return await withCancellableContinuation(ifCancelled: nil) { waiter in
-            state.withLock { state in
-                if let first = state.readers[reader]?.removeFirst() { return .some(first) }
-                if state.isFinished { return .some(nil) }
-                state.readers[reader]?.waiters.append((number, waiter))
-                return nil
-            }
-        } remove: {
-            state.withLock { state in
-                let index = state.readers[reader]?.waiters.firstIndex { $0.number == number }
-                return index.flatMap { state.readers[reader]?.waiters.remove(at: $0).waiter }
-            }
-        }
     }
 }
