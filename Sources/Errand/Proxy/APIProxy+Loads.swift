@@ -78,7 +78,7 @@ extension APIProxy {
 
     /// Begins a load that validates the stale response which another one has used (RFC 5861 section 3).
     func revalidate<Value>(_ call: Call<Value>, _ url: URL) {
-        guard let use = call.options.cache?.revalidating,
+        guard let use = call.cache?.revalidating,
             let release = use.cache.reserve(url.absoluteString, in: use.folder)
         else { return }
         let id = RequestID.next()

@@ -56,9 +56,9 @@ final class CacheStage {
 
     /// `nil` without a cache; `hasMissed` is whether another stage has looked for a response before.
     init?<Value>(of call: Call<Value>, in proxy: APIProxy, hasMissed: Bool = false) {
-        guard let use = call.options.cache else { return nil }
+        guard let use = call.cache else { return nil }
         (self.use, self.proxy, self.hasMissed) = (use, proxy, hasMissed)
-        (id, cookies, trace, statuses) = (call.id, call.cookies, call.trace, call.options.acceptedStatuses)
+        (id, cookies, trace, statuses) = (call.id, call.cookies, call.trace, call.acceptedStatuses)
         revalidate = { proxy.revalidate(call, $0) }
     }
 

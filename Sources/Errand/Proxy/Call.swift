@@ -7,8 +7,13 @@ final class Call<Value: Sendable>: Sendable {
     let cookies: CookieJar?
     let draft: RequestDraft
     let serializer: ResponseSerializer<Value>
-    let options: LoadOptions
+    let priority: RequestPriority
+    let loginRole: LoginRole
+    /// Whether a load that may have a place in the queue waits for this one.
+    let isOfLoad: Bool
+    let isCoalescing: Bool
     let progress: TransferProgress.Handler?
+    private let extras: Boxed<CallExtras>?
     /// How many sessions had ended when the load began.
     private let endedSessions: Int
 
@@ -18,7 +23,11 @@ final class Call<Value: Sendable>: Sendable {
         cookies: CookieJar?,
         draft: RequestDraft,
         serializer: ResponseSerializer<Value>,
-        options: LoadOptions,
+        priority: RequestPriority,
+        loginRole: LoginRole,
+        isOfLoad: Bool = false,
+        coalescesIdentical: Bool = false,
+        extras: CallExtras,
         progress: TransferProgress.Handler? = nil,
         endedSessions: Int? = nil
     ) {
@@ -27,10 +36,10 @@ final class Call<Value: Sendable>: Sendable {
         self.cookies = cookies
         self.draft = draft
         self.serializer = serializer
-        var options = options
-        let isShareable = [.get, .head].contains(draft.method) && draft.destination == .memory && options.stream == nil
-        if !isShareable || options.loginRole.isLoginRequest { options.coalescesIdentical = false }
-        self.options = options
+        (self.priority, self.loginRole, self.isOfLoad) = (priority, loginRole, isOfLoad)
+        let isShareable = [.get, .head].contains(draft.method) && draft.destination == .memory && extras.stream == nil
+        isCoalescing = coalescesIdentical && isShareable && !loginRole.isLoginRequest
+        self.extras = extras.isEmpty ? nil : Boxed(wrappedValue: extras)
         self.progress = progress
         self.endedSessions = endedSessions ?? service.login.sessions.ended
     }
@@ -38,13 +47,18 @@ final class Call<Value: Sendable>: Sendable {
     /// Neither shares an exchange nor uses a stored response that the server has not confirmed: both may be older than the reason
     /// to send it again.
     func sending(_ draft: RequestDraft) -> Call {
-        Call(
+        var extras = extras?.wrappedValue ?? CallExtras()
+        extras.cache = extras.cache?.sendingAgain
+        return Call(
             id: id,
             service: service,
             cookies: cookies,
             draft: draft,
             serializer: serializer,
-            options: options.sendingAgain,
+            priority: priority,
+            loginRole: loginRole,
+            isOfLoad: isOfLoad,
+            extras: extras,
             progress: progress,
             endedSessions: endedSessions
         )
@@ -60,30 +74,30 @@ final class Call<Value: Sendable>: Sendable {
             cookies: cookies,
             draft: draft,
             serializer: ResponseSerializer { _, _ in },
-            options: LoadOptions(
-                priority: .background,
-                loginRole: loginRole,
-                extras: LoadOptions.Extras(
-                    retryPolicy: .never,
-                    deadline: options.deadline,
-                    acceptedStatuses: options.acceptedStatuses,
-                    trace: trace,
-                    cache: cache
-                )
+            priority: .background,
+            loginRole: loginRole,
+            extras: CallExtras(
+                retryPolicy: .never,
+                deadline: extras?.wrappedValue.deadline,
+                acceptedStatuses: acceptedStatuses,
+                trace: trace,
+                cache: cache
             ),
             endedSessions: endedSessions
         )
     }
 
-    var loginRole: LoginRole { options.loginRole }
-    var trace: LoadTrace? { options.trace }
+    var retryPolicy: RetryPolicy { extras?.wrappedValue.retryPolicy ?? service.retryPolicy }
+    var deadline: Duration? { extras?.wrappedValue.deadline ?? service.deadline }
+    var acceptedStatuses: Set<Int> { extras?.wrappedValue.acceptedStatuses ?? [] }
+    var trace: LoadTrace? { extras?.wrappedValue.trace }
+    var stream: (any StreamHandler)? { extras?.wrappedValue.stream }
+    var cache: CacheUse? { extras?.wrappedValue.cache }
 
     @inline(never) func willWaitForLogin() {
         trace?.willWaitForLogin(after: service.login.generation, limit: service.reloginTimeout)
     }
 
-    var retryPolicy: RetryPolicy { options.retryPolicy ?? service.retryPolicy }
-    var deadline: Duration? { options.deadline ?? service.deadline }
     var renewsLogin: Bool { service.reloginHandler != nil && !loginRole.isLoginRequest }
 
     /// Whether a request with the login of a generation may be sent.
@@ -112,24 +126,22 @@ final class Call<Value: Sendable>: Sendable {
             startedAt: SystemClock.uptime,
             begunAt: (clock.date, clock.uptime),
             trace: trace,
-            isOfStream: options.stream != nil,
+            isOfStream: stream != nil,
             isOfLink: draft.followsLink
         )
     }
 
-    var isCoalescing: Bool { options.coalescesIdentical }
-
     /// Whether the load queues only when it is sent: it may share an exchange, which queues, or use a stored response.
-    var queuesLater: Bool { isCoalescing || options.cache?.readsFirst(draft.method) == true }
+    var queuesLater: Bool { isCoalescing || cache?.readsFirst(draft.method) == true }
     var lane: QueueLane? { queuesLater ? nil : exchangeLane }
 
     /// `nil` for a load that queued ones may wait for.
     var exchangeLane: QueueLane? {
-        guard !loginRole.isLoginRequest, !options.isOfLoad else { return nil }
+        guard !loginRole.isLoginRequest, !isOfLoad else { return nil }
         if case .request(let request, isComplete: true) = draft.replacement {
-            return QueueLane(host: request.url.queueHost, priority: options.priority)
+            return QueueLane(host: request.url.queueHost, priority: priority)
         }
-        return service.queueLane(options.priority)
+        return service.queueLane(priority)
     }
 }
 
@@ -139,54 +151,18 @@ extension APIService {
     }
 }
 
-/// The options with which a request is sent.
-struct LoadOptions: Sendable {
-    /// Options that most loads do not set.
-    struct Extras: Sendable {
-        var retryPolicy: RetryPolicy?
-        var deadline: Duration?
-        /// Besides 2xx.
-        var acceptedStatuses: Set<Int> = []
-        var trace: LoadTrace?
-        var stream: (any StreamHandler)?
-        var cache: CacheUse?
+/// What most calls do not have.
+struct CallExtras: Sendable {
+    var retryPolicy: RetryPolicy?
+    var deadline: Duration?
+    /// Besides 2xx.
+    var acceptedStatuses: Set<Int> = []
+    var trace: LoadTrace?
+    var stream: (any StreamHandler)?
+    var cache: CacheUse?
 
-        fileprivate var isEmpty: Bool {
-            retryPolicy == nil && deadline == nil && acceptedStatuses.isEmpty && trace == nil && stream == nil
-                && cache == nil
-        }
+    fileprivate var isEmpty: Bool {
+        retryPolicy == nil && deadline == nil && acceptedStatuses.isEmpty && trace == nil && stream == nil
+            && cache == nil
     }
-
-    let priority: RequestPriority
-    let loginRole: LoginRole
-    /// Whether a load that may have a place in the queue waits for this one.
-    let isOfLoad: Bool
-    var coalescesIdentical: Bool
-    private var extras: Boxed<Extras>?
-
-    init(
-        priority: RequestPriority,
-        loginRole: LoginRole,
-        isOfLoad: Bool = false,
-        coalescesIdentical: Bool = false,
-        extras: Extras
-    ) {
-        (self.priority, self.loginRole, self.isOfLoad) = (priority, loginRole, isOfLoad)
-        self.coalescesIdentical = coalescesIdentical
-        self.extras = extras.isEmpty ? nil : Boxed(wrappedValue: extras)
-    }
-
-    var sendingAgain: LoadOptions {
-        var options = self
-        options.coalescesIdentical = false
-        options.extras?.wrappedValue.cache = cache?.sendingAgain
-        return options
-    }
-
-    var retryPolicy: RetryPolicy? { extras?.wrappedValue.retryPolicy }
-    var deadline: Duration? { extras?.wrappedValue.deadline }
-    var trace: LoadTrace? { extras?.wrappedValue.trace }
-    var stream: (any StreamHandler)? { extras?.wrappedValue.stream }
-    var cache: CacheUse? { extras?.wrappedValue.cache }
-    var acceptedStatuses: Set<Int> { extras?.wrappedValue.acceptedStatuses ?? [] }
 }

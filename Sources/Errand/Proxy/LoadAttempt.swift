@@ -100,7 +100,7 @@ final class LoadAttempt<Value: Sendable> {
     // MARK: The response
 
     private var reader: ResponseReader { ResponseReader(call.service, trace: call.trace) }
-    private var statuses: Set<Int> { call.options.acceptedStatuses }
+    private var statuses: Set<Int> { call.acceptedStatuses }
 
     func value(in response: APIResponse) throws(APIError) -> LoadedValue<Value> {
         try reader.read(response, by: call.serializer, accepting: statuses)

@@ -26,7 +26,7 @@ final class LoadRunner<Value: Sendable> {
         do throws(APIError) {
             return .success(try await run())
         } catch {
-            guard call.options.cache?.rule == .fallback,
+            guard call.cache?.rule == .fallback,
                 let stored = await Self.fallbackValue(for: attempt, after: error)
             else { return .failure(error) }
             return .success(stored)
@@ -42,7 +42,7 @@ final class LoadRunner<Value: Sendable> {
         attempt.begin()
         // Until it queues: it has its turn where it is sent, which headers and a relogin may delay.
         if call.queuesLater { proxy.startTimer(of: call) }
-        if call.options.cache != nil, let stored = try await storedValue() { return stored }
+        if call.cache != nil, let stored = try await storedValue() { return stored }
         call.service.retryBudget.countRequest(at: proxy.clock.uptime)
         while true {
             var sent: SentLogin?
@@ -50,7 +50,7 @@ final class LoadRunner<Value: Sendable> {
                 let login = try await turn.take()
                 sent = login
                 guard let response = try await response(in: login) else { continue }
-                if call.options.stream != nil, try await reconnects(after: nil) { continue }
+                if call.stream != nil, try await reconnects(after: nil) { continue }
                 let isAdapted = call.service.adapters.adaptsResponses
                 let loaded =
                     isAdapted ? try await attempt.adaptedValue(in: response, cache) : try attempt.value(in: response)
@@ -60,7 +60,7 @@ final class LoadRunner<Value: Sendable> {
             } catch {
                 turn.didFail()
                 if cache?.didFail(with: error) == true { continue }
-                if call.options.stream != nil, try await reconnects(after: error) { continue }
+                if call.stream != nil, try await reconnects(after: error) { continue }
                 let failure = attempt.failure(error)
                 try await recover(from: failure, in: sent)
             }
@@ -80,7 +80,7 @@ final class LoadRunner<Value: Sendable> {
         guard call.isCurrent(login.generation) else { return nil }
         let response: APIResponse? =
             // A stream has fewer calls below it, because each takes memory while the stream is open.
-            if let stream = call.options.stream {
+            if let stream = call.stream {
                 try await streamedExchange(request, stream, in: login)
             } else if let cache {
                 try await cachedExchange(request, cache, prepared?.step, in: login.generation)
@@ -110,7 +110,7 @@ final class LoadRunner<Value: Sendable> {
         let exchange = attempt.makeExchange(request)
         exchange.cache = cache
         // Other serializers read such a response in memory.
-        let stored = call.serializer.source == .file ? call.options.acceptedStatuses : []
+        let stored = call.serializer.source == .file ? call.acceptedStatuses : []
         do throws(APIError) {
             let response = try await exchange.send(storing: stored, progress: attempt.progress)
             turn.isMultiplexed = exchange.isMultiplexed
@@ -226,7 +226,7 @@ final class LoadRunner<Value: Sendable> {
             try await recovery.recover(from: failure, in: login, turn.slot, attempt.failureContext())
             attempt.begin()
         } catch {
-            guard call.options.stream != nil, try await reconnects(after: error) else { throw error }
+            guard call.stream != nil, try await reconnects(after: error) else { throw error }
         }
     }
 
@@ -281,7 +281,7 @@ final class LoadRunner<Value: Sendable> {
 
     /// Returns whether the stream is to be requested again, and waits until then.
     @inline(never) private func reconnects(after error: APIError?) async throws(APIError) -> Bool {
-        guard let stream = call.options.stream, error?.type != .cancelled else { return false }
+        guard let stream = call.stream, error?.type != .cancelled else { return false }
         switch stream.nextStep(after: error) {
         case .recover: return false
         case .end:
@@ -315,7 +315,7 @@ final class LoadRunner<Value: Sendable> {
                 throw error.withoutRequestedRetry
             }
         }
-        request = call.options.stream?.prepare(request) ?? request
+        request = call.stream?.prepare(request) ?? request
         do {
             return try attempt.makeExchange(request).nextRequest()
         } catch {

@@ -76,12 +76,10 @@ struct PlainCall: Sendable {
             cookies: proxy.jar(for: backend),
             draft: draft,
             serializer: ResponseSerializer { _, _ in },
-            options: LoadOptions(
-                priority: .normal,
-                loginRole: role,
-                isOfLoad: isOfLoad,
-                extras: LoadOptions.Extras(deadline: request.deadline, trace: trace, cache: cacheUse)
-            ),
+            priority: .normal,
+            loginRole: role,
+            isOfLoad: isOfLoad,
+            extras: CallExtras(deadline: request.deadline, trace: trace, cache: cacheUse),
             progress: proxy.progress(of: id, sending: draft, streams: false, progress)
         )
     }

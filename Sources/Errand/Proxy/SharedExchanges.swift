@@ -221,9 +221,9 @@ private struct SharedExchange {
             allowsCellularAccess = request.allowsCellularAccess
             self.generation = generation
             cookieGeneration = call.cookies?.generation
-            cacheFolder = (call.options.cache?.folder).map(ObjectIdentifier.init)
+            cacheFolder = (call.cache?.folder).map(ObjectIdentifier.init)
             // Also those of other proxies with the same cache.
-            changeCount = changes + (call.options.cache?.folder?.invalidationCount ?? 0)
+            changeCount = changes + (call.cache?.folder?.invalidationCount ?? 0)
             // What does not queue must not wait for what does.
             queues = call.exchangeLane != nil
         }

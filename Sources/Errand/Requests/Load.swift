@@ -198,19 +198,17 @@ extension APIManager {
             cookies: options.sendsCookies ? cookies : nil,
             draft: draft,
             serializer: serializer,
-            options: LoadOptions(
-                priority: options.priority,
-                loginRole: role,
-                isOfLoad: EnvironmentScope.isOfLoad,
-                coalescesIdentical: options.coalescesIdentical,
-                extras: LoadOptions.Extras(
-                    retryPolicy: options.retryPolicy,
-                    deadline: options.deadline,
-                    acceptedStatuses: options.acceptedStatuses,
-                    trace: trace,
-                    stream: stream,
-                    cache: cache
-                )
+            priority: options.priority,
+            loginRole: role,
+            isOfLoad: EnvironmentScope.isOfLoad,
+            coalescesIdentical: options.coalescesIdentical,
+            extras: CallExtras(
+                retryPolicy: options.retryPolicy,
+                deadline: options.deadline,
+                acceptedStatuses: options.acceptedStatuses,
+                trace: trace,
+                stream: stream,
+                cache: cache
             ),
             progress: proxy.progress(of: id, sending: draft, streams: stream != nil, progressHandler)
         )

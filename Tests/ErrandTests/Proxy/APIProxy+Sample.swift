@@ -48,13 +48,10 @@ extension Call<String> {
             cookies: cookies,
             draft: RequestDraft(method: .get, path: path),
             serializer: .text,
-            options: LoadOptions(
-                priority: .normal,
-                loginRole: .none,
-                coalescesIdentical: true,
-                extras: LoadOptions.Extras()
-            ),
-            progress: nil
+            priority: .normal,
+            loginRole: .none,
+            coalescesIdentical: true,
+            extras: CallExtras()
         )
     }
 }
