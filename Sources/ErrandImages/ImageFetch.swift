@@ -93,20 +93,13 @@ import Errand
     var rank: ImageRank
     private weak var loader: ImageLoader<Image>?
     weak var fetch: ImageFetch<Image>?
-    private var completion: (@MainActor (Result<Image, APIError>) -> Void)?
+    /// `nil` for a prefetch.
+    var completion: (@MainActor (Result<Image, APIError>) -> Void)?
     private let scope = LoadScope()
 
-    init(
-        _ number: Int,
-        _ target: ImageTarget,
-        _ rank: ImageRank,
-        of loader: ImageLoader<Image>,
-        completion: (@MainActor (Result<Image, APIError>) -> Void)? = nil
-    ) {
-        (self.number, self.target, self.rank, self.loader, self.completion) = (number, target, rank, loader, completion)
+    init(_ number: Int, _ target: ImageTarget, _ rank: ImageRank, of loader: ImageLoader<Image>) {
+        (self.number, self.target, self.rank, self.loader) = (number, target, rank, loader)
     }
-
-    func wait(_ completion: @escaping @MainActor (Result<Image, APIError>) -> Void) { self.completion = completion }
 
     func end(with result: Result<Image, APIError>) {
         if let completion = leave() { scope.run { completion(result) } }

@@ -94,7 +94,8 @@ import Foundation
         priority: RequestPriority = .normal,
         completion: @escaping @MainActor (Result<Image, APIError>) -> Void
     ) -> ImageReceipt {
-        let caller = makeCaller(of: request, ImageRank(priority), completion)
+        let caller = makeCaller(of: request, ImageRank(priority))
+        caller.completion = completion
         add(caller, to: request)
         return ImageReceipt([caller], of: self)
     }
@@ -117,7 +118,7 @@ import Foundation
         let caller = makeCaller(of: request, ImageRank(priority))
         return try await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                caller.wait { continuation.resume(returning: $0) }
+                caller.completion = { continuation.resume(returning: $0) }
                 add(caller, to: request)
             }
         } onCancel: {
@@ -178,13 +179,9 @@ import Foundation
         return memoryCache[ImageKey(ImageSource(request), request.target)]
     }
 
-    private func makeCaller(
-        of request: ImageRequest,
-        _ rank: ImageRank,
-        _ completion: (@MainActor (Result<Image, APIError>) -> Void)? = nil
-    ) -> ImageCaller<Image> {
+    private func makeCaller(of request: ImageRequest, _ rank: ImageRank) -> ImageCaller<Image> {
         callerCount += 1
-        return ImageCaller(callerCount, request.target, rank, of: self, completion: completion)
+        return ImageCaller(callerCount, request.target, rank, of: self)
     }
 
     private func add(_ caller: ImageCaller<Image>, to request: ImageRequest) {
