@@ -44,11 +44,7 @@ public final class CookieJar: Sendable {
     }
 
     /// The period between two logouts; see ``CookieJar/generation``.
-    package struct Generation: Sendable, Hashable {
-        private var number = 0
-
-        var next: Generation { Generation(number: number + 1) }
-    }
+    package typealias Generation = Int
 
     /// Whether session cookies outlive the process.
     public enum SessionCookies: Sendable {

@@ -28,7 +28,7 @@ struct CookieJarState: Sendable {
     }
 
     var store: CookieStore
-    private(set) var generation = CookieJar.Generation()
+    private(set) var generation: CookieJar.Generation = 0
     /// The time of the last logout, which has ended everything up to then.
     private(set) var cleared = CookieTimestamp.never
     private(set) var changes: [Cookie.Key: Change] = [:]
@@ -114,7 +114,7 @@ struct CookieJarState: Sendable {
         store.removeAll { _ in true }
         (changes, changeDate) = ([:], nil)
         cleared = max(cleared, time)
-        generation = generation.next
+        generation += 1
         revision += 1
     }
 
@@ -210,7 +210,7 @@ extension CookieJarState {
     private mutating func withoutEnded(_ contents: CookieFileFormat.Contents) -> [Cookie] {
         guard contents.cleared < cleared else {
             // What exchanges set that began before this was read may belong to the session that has ended.
-            if contents.cleared > cleared { generation = generation.next }
+            if contents.cleared > cleared { generation += 1 }
             cleared = contents.cleared
             changes = changes.filter { $0.value.time > cleared }
             store.removeAll { $0.updated <= cleared }
