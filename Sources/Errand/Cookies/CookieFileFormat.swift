@@ -109,14 +109,8 @@ private struct CookieFileParser {
     let date: Date
     var contents = CookieFileFormat.Contents()
     var hasEnd = false
-    var attributes: Attributes?
-
-    /// The attributes, in a comment, of the cookie in the next line.
-    struct Attributes {
-        let created: Date
-        let updated: CookieTimestamp
-        let sameSite: Cookie.SameSite?
-    }
+    /// Those, in a comment, of the cookie in the next line.
+    var attributes: (created: Date, updated: CookieTimestamp, sameSite: Cookie.SameSite?)?
 
     mutating func parse(line: ArraySlice<UInt8>, of file: [UInt8]) {
         let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
@@ -145,10 +139,10 @@ private struct CookieFileParser {
         guard parts.count == 4, let created = Int64(parts[1]), let updated = Int64(parts[2]) else {
             return recordDamage("a comment is damaged")
         }
-        attributes = Attributes(
-            created: Date(timeIntervalSince1970: Double(created) / 1000),
-            updated: CookieTimestamp(microseconds: updated),
-            sameSite: Cookie.SameSite(rawValue: parts[3])
+        attributes = (
+            Date(timeIntervalSince1970: Double(created) / 1000),
+            CookieTimestamp(microseconds: updated),
+            Cookie.SameSite(rawValue: parts[3])
         )
     }
 
