@@ -73,21 +73,13 @@ final class DecodingReport: Sendable {
     private struct State {
         var converted: [String: Int] = [:]
         var skipped: [String] = []
-        /// Of those without skipped elements as well.
-        var arrays: [SkippingArray: Int] = [:]
+        /// Those without skipped elements as well.
+        var arrays: Set<SkippedElements> = []
         var skippedCount = 0
     }
 
     /// `nil` if nothing observes it.
     @TaskLocal static var current: DecodingReport?
-
-    /// An array of elements of one type, of which some may be skipped.
-    private struct SkippingArray: Hashable {
-        let type: ObjectIdentifier
-        let names: [String]
-        /// With the skipped ones.
-        let count: Int
-    }
 
     private let state = Lock(State())
 
@@ -111,18 +103,13 @@ final class DecodingReport: Sendable {
     }
 
     /// In arrays that are no part of another one's elements.
-    var skippedElements: [SkippedElements] {
-        state.withLock { state in
-            state.arrays.map { array, skipped in
-                SkippedElements(type: array.type, name: array.names.last, count: skipped, kept: array.count - skipped)
-            }
-        }
-    }
+    var skippedElements: [SkippedElements] { Array(state.withLock(\.arrays)) }
 
     /// For an array that is no part of another one's element, after its elements; it may be decoded more than once.
     func didDecode(_ type: any Any.Type, of count: Int, skipped: Int, at path: [any CodingKey]) {
-        let array = SkippingArray(type: ObjectIdentifier(type), names: path.map(\.stringValue), count: count)
-        state.withLock { $0.arrays[array] = skipped }
+        let (type, names) = (ObjectIdentifier(type), path.map(\.stringValue))
+        let array = SkippedElements(type: type, names: names, count: skipped, kept: count - skipped)
+        state.withLock { $0.arrays.insert(array) }
     }
 
     func didSkip(at path: [any CodingKey], _ error: any Error) {
@@ -138,10 +125,10 @@ final class DecodingReport: Sendable {
 }
 
 /// How many elements of one array of a response were skipped.
-struct SkippedElements: Sendable {
+struct SkippedElements: Sendable, Hashable {
     let type: ObjectIdentifier
-    /// `nil` for the response itself.
-    let name: String?
+    /// Those that lead to the array; none for the response itself.
+    let names: [String]
     let count: Int
     /// The number of those that were decoded.
     let kept: Int
@@ -156,7 +143,7 @@ extension [SkippedElements] {
         let matches = filter { $0.kept == kept }
         let ofType = matches.filter { $0.type == ObjectIdentifier(type) }
         if !ofType.isEmpty {
-            return (ofType.first { $0.name == "items" } ?? ofType.min { $0.count < $1.count })?.count ?? 0
+            return (ofType.first { $0.names.last == "items" } ?? ofType.min { $0.count < $1.count })?.count ?? 0
         }
         let ofOther = matches.filter { $0.count > 0 }
         return ofOther.count == 1 ? ofOther[0].count : 0
