@@ -240,7 +240,9 @@ extension APIParams {
     ///   `the parameter filter.tags[1] is a UIColor, which JSON cannot represent`.
     public init(jsonObject: [String: Any]) throws(APIError) {
         var values: [String: Value] = [:]
-        for (name, value) in jsonObject { values[name] = try JSONObjectReader(member: name).value(of: value) }
+        for (name, value) in jsonObject {
+            values[name] = try JSONObjectReader(path: Redactor.shared.name(name)).value(of: value)
+        }
         self.init(values)
     }
 }
@@ -250,12 +252,8 @@ private struct JSONObjectReader {
     private static let depthLimit = 512
 
     /// Redacted: a name may be a secret.
-    private let path: String
-    private let depth: Int
-
-    init(member name: String) { self.init(path: Redactor.shared.name(name), depth: 1) }
-
-    private init(path: String, depth: Int) { (self.path, self.depth) = (path, depth) }
+    let path: String
+    var depth = 1
 
     func value(of value: Any) throws(APIError) -> any Encodable & Sendable {
         guard depth <= Self.depthLimit else {
