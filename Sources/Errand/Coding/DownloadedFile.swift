@@ -130,9 +130,7 @@ final class FilePlace: Sendable {
 
     /// Found before the transfer, and not by the move at its end.
     func check() throws(TransportError) {
-        var status = stat()
-        // What a link leads to.
-        guard !isInFolder, stat(target.path, &status) == 0, status.st_mode & S_IFMT != S_IFREG else { return }
+        guard !isInFolder, let status = stat(ofTarget: target.path), !status.isFile else { return }
         guard status.st_mode & S_IFMT != S_IFDIR else {
             throw TransportError(cannotWrite: target, SystemError(call: "rename", number: EISDIR))
         }
@@ -150,7 +148,7 @@ final class FilePlace: Sendable {
 
     /// A file that replaces another one has its permissions and, where the system permits that, its owner.
     private func keepAccess(_ path: String) {
-        guard let former = stat(ofEntry: target.path), former.st_mode & S_IFMT == S_IFREG else { return }
+        guard let former = stat(ofEntry: target.path), former.isFile else { return }
         if chown(path, former.st_uid, former.st_gid) != 0 { _ = chown(path, .max, former.st_gid) }
         chmod(path, former.st_mode & 0o777)
     }
