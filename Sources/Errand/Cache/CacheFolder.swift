@@ -84,19 +84,18 @@ final class CacheFolder: Sendable {
     /// `nil` for one of another key with the same name, and for one without its body.
     private func entry(_ file: CacheFile, _ name: String, _ key: CacheKey) -> CacheEntry? {
         guard file.key == key.bytes else { return nil }
-        switch file.body {
-        case .bytes(let data): return CacheEntry(stored: file.stored, body: .bytes(data), name: name, key: key)
-        case .file(let found):
+        var body = file.body
+        if case .file(let found) = body {
             do throws(SystemError) {
                 let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
                 let descriptor = try FileDescriptor(opening: found.name, flags, in: folder)
-                let body = CacheBodyFile(found.name, length: found.length, checksum: found.checksum, descriptor)
-                return CacheEntry(stored: file.stored, body: .file(body), name: name, key: key)
+                body = .file(CacheBodyFile(found.name, length: found.length, checksum: found.checksum, descriptor))
             } catch {
                 guard !error.isOfProcess else { return nil }
                 return replacement(of: file, name, key)
             }
         }
+        return CacheEntry(stored: file.stored, body: body, name: name, key: key)
     }
 
     /// What another load has stored while the body was looked for; removes a response whose body has gone.
