@@ -46,7 +46,9 @@
     open var maxElements: Int { 1_000 }
 
     /// Decodes nothing, but for JSON in the place of an event stream, whose envelope may contain a failure.
-    public var responseSerializer: ResponseSerializer<Void> { strategy?.kind == .events ? .eventStream : .constant(()) }
+    public var responseSerializer: ResponseSerializer<Void> {
+        strategy?.isOfEvents == true ? .eventStream : .constant(())
+    }
 
     override func makeStream(of id: RequestID, _ method: HTTPMethod, for service: APIService) throws(APIError)
         -> (any StreamHandler)?

@@ -34,15 +34,15 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
         deliver: @escaping @Sendable ([Element]) async -> Void
     ) {
         (self.strategy, self.clock, self.deliver) = (strategy, clock, deliver)
-        mayReconnect = strategy.kind == .events && strategy.reconnects && method == .get
+        mayReconnect = strategy.isOfEvents && strategy.reconnects && method == .get
         readsFailures = service.envelope != nil || service.failureReader != nil
         reader = strategy.makeReader(service, strategy.elementBytes)
     }
 
-    var expectation: HTTPBodyExpectation { strategy.kind == .events ? .sparse : .usual }
+    var expectation: HTTPBodyExpectation { strategy.isOfEvents ? .sparse : .usual }
 
     func prepare(_ request: HTTPRequest) -> HTTPRequest {
-        guard strategy.kind == .events else { return request }
+        guard strategy.isOfEvents else { return request }
         var request = request
         for line in ["Accept": "text/event-stream", "Cache-Control": "no-cache"] as HTTPHeaders
         where request.headers[line.name] == nil { request.headers.append(line) }
@@ -59,7 +59,7 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
             if status == 204 { connection.withLock { $0.hasEnded = true } }
             return false
         }
-        if strategy.kind == .events, status != 200 || headers.mediaType != "text/event-stream" {
+        if strategy.isOfEvents, status != 200 || headers.mediaType != "text/event-stream" {
             // It may be a failure in an envelope, such as an expired login, which is read like that of any load.
             if status == 200, readsFailures, headers.isJSON { return false }
             connection.withLock { $0.hasEnded = true }

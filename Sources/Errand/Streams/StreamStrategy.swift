@@ -17,12 +17,9 @@ public struct StreamStrategy<Element: Sendable>: Sendable {
     /// Only a `GET` does; the other strategies never do.
     public var reconnects = true
 
-    let kind: StreamKind
+    /// Whether the response is an event stream.
+    let isOfEvents: Bool
     let makeReader: @Sendable (APIService, _ limit: Int) -> any StreamReader<Element>
-}
-
-enum StreamKind {
-    case bytes, events
 }
 
 /// Reads the elements of one load; used by one task at a time.
@@ -52,13 +49,13 @@ extension StreamReader {
 
 extension StreamStrategy<Data> {
     /// The bytes as they arrive; an element is a part of any size.
-    public static var bytes: Self { Self(kind: .bytes) { _, _ in ByteReader() } }
+    public static var bytes: Self { Self(isOfEvents: false) { _, _ in ByteReader() } }
 }
 
 extension StreamStrategy<String> {
     /// The lines of a text in UTF-8, without their ends: LF or CRLF.
     public static var lines: Self {
-        Self(kind: .bytes) { _, limit in
+        Self(isOfEvents: false) { _, limit in
             LineReader(limit) { line, _ throws(APIError) in String(decoding: line, as: UTF8.self) }
         }
     }
@@ -72,7 +69,7 @@ extension StreamStrategy<ServerSentEvent> {
 extension StreamStrategy where Element: Decodable {
     /// One JSON value in each line (NDJSON), decoded by the service's decoder; empty lines are skipped.
     public static var jsonLines: Self {
-        Self(kind: .bytes) { service, limit in
+        Self(isOfEvents: false) { service, limit in
             LineReader(limit) { line, number throws(APIError) in
                 guard line.contains(where: { $0 > UInt8(ascii: " ") }) else { return nil }
                 return try service.element(Element.self, in: Data(line), "line \(number)")
@@ -85,7 +82,7 @@ extension StreamStrategy where Element: Decodable {
     /// - Parameter names: The types of the events that are elements; others are ignored. `nil`, the default, is all types.
     /// - Returns: The strategy.
     public static func jsonEvents(named names: Set<String>? = nil) -> Self {
-        Self(kind: .events) { service, limit in
+        Self(isOfEvents: true) { service, limit in
             EventReader(limit) { event throws(APIError) in
                 guard names?.contains(event.event) != false else { return nil }
                 return try service.element(Element.self, in: Data(event.data.utf8), "the data of an event")
@@ -103,7 +100,7 @@ extension StreamStrategy {
     public static func events(
         _ transform: @escaping @Sendable (ServerSentEvent, any ResponseDecoder) throws -> Element?
     ) -> Self {
-        Self(kind: .events) { service, limit in
+        Self(isOfEvents: true) { service, limit in
             EventReader(limit) { event throws(APIError) in
                 try APIError.mapped(to: .decoding, reason: "an event could not be read") {
                     try transform(event, service.customDecoder ?? service.decoder)
