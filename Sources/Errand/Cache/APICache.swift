@@ -31,11 +31,6 @@ public final class APICache: Sendable {
         /// Stored since the last count of everything; `nil` before the first one.
         var newBytes: Int64?
         var isCounting = false
-        /// Each kind is reported once, `unreadable` each time.
-        var reported: Set<APICacheError.Kind> = []
-        /// The first ones before there is a hook.
-        var unreported: [APICacheError] = []
-        weak var owner: (any CookieJarOwner)?
 
         /// Each has an open folder, and a program may have a jar for each of thousands of users; returns those that no load has.
         mutating func removeUnused() -> [CacheFolder] {
@@ -57,6 +52,7 @@ public final class APICache: Sendable {
     private let folder: String
     private let capacity: Int64
     private let state = Lock(State())
+    private let problems = ProblemReporter<APICacheError>()
 
     /// Opens a cache, without reading what is stored.
     ///
@@ -97,14 +93,7 @@ public final class APICache: Sendable {
     public func removeAll() { endSessions("") }
 
     /// Calls the error hook of `owner`, which is not retained.
-    func attach(to owner: any CookieJarOwner) {
-        // The present owner is returned from the lock: reading it retains it, and releasing it may deinitialize it.
-        state.withLock { state in
-            let present = state.owner
-            if present == nil { state.owner = owner }
-            return present
-        }
-    }
+    func attach(to owner: any ErrorHookOwner) { problems.attach(to: owner) }
 
     // MARK: Sessions
 
@@ -123,9 +112,9 @@ public final class APICache: Sendable {
                 // Its folder is that of the other.
                 if session !== new { new.end() }
                 state.sessions[name] = session
-                state.reported.remove(.unusableFolder)
                 return (session, unused)
             }
+            problems.record([], resolved: [.unusableFolder])
             if session.isCurrent { return session }
             // Ended between its opening and this.
             drop(session)
@@ -239,8 +228,8 @@ public final class APICache: Sendable {
         }
         do throws(SystemError) {
             let size = try body(session) + 1_024
+            problems.record([], resolved: [.cannotWrite])
             let mustCount = state.withLock { state in
-                state.reported.remove(.cannotWrite)
                 let newBytes = (state.newBytes ?? capacity) + size
                 state.newBytes = newBytes
                 guard !state.isCounting, newBytes > capacity / 10 else { return false }
@@ -264,20 +253,11 @@ public final class APICache: Sendable {
     }
 
     private func report(_ error: APICacheError) {
-        state.withLock { state in
-            if error.kind == .unreadable, state.unreported.count >= 100 { return }
-            let isNew = error.kind == .unreadable || state.reported.insert(error.kind).inserted
-            if isNew { state.unreported.append(error) }
-        }
-        reportProblems()
+        problems.record([error])
+        problems.report()
     }
 
-    /// Without a hook, they stay unreported.
-    func reportProblems() {
-        let owner = state.withLock { $0.owner }
-        guard let hook = owner?.onError else { return }
-        for problem in state.withLock({ exchange(&$0.unreported, with: []) }) { hook(problem) }
-    }
+    func reportProblems() { problems.report() }
 
     // MARK: Removing
 
@@ -348,6 +328,10 @@ public struct APICacheError: Error, Sendable {
     init(_ kind: Kind, reason: String) {
         (self.kind, self.reason) = (kind, reason)
     }
+}
+
+extension APICacheError: Problem {
+    static var repeatedKind: Kind { .unreadable }
 }
 
 extension APICacheError: CustomStringConvertible {

@@ -40,54 +40,6 @@ extension CookieFileError: CustomStringConvertible {
     public var description: String { "\(kind): \(reason) (\(file.path(percentEncoded: false)))" }
 }
 
-// MARK: Reporting
-
-/// An object that uses jars and whose error hook is called for jars without one.
-protocol CookieJarOwner: AnyObject, Sendable {
-    var onError: (@Sendable (any Error) -> Void)? { get }
-}
-
-/// Reports the problems of a jar's file: each kind once, until it has been resolved and occurs again.
-final class CookieFileErrorReporter: Sendable {
-    private struct State {
-        var current: Set<CookieFileError.Kind> = []
-        var unreported: [CookieFileError] = []
-        weak var owner: (any CookieJarOwner)?
-    }
-
-    private let state = Lock(State())
-    private let hook: (@Sendable (CookieFileError) -> Void)?
-
-    /// Without `hook`, the hook of the owner is called.
-    init(hook: (@Sendable (CookieFileError) -> Void)?) {
-        self.hook = hook
-    }
-
-    /// Keeps the owner that there is already; it is not retained.
-    func attach(to owner: any CookieJarOwner) {
-        // The present owner is returned from the lock: reading it retains it, and releasing it may deinitialize it.
-        let (mustReport, _) = state.withLock { state in
-            let present = state.owner
-            if present == nil { state.owner = owner }
-            return (!state.unreported.isEmpty, present)
-        }
-        if mustReport { report() }
-    }
-
-    /// Records the problems whose kind was not recorded since it was last resolved.
-    func record(_ problems: [CookieFileError], resolved: Set<CookieFileError.Kind> = []) {
-        state.withLock { state in
-            state.current.subtract(resolved)
-            let new = problems.filter { $0.kind == .setAside || state.current.insert($0.kind).inserted }
-            state.unreported.removeAll { old in old.kind != .setAside && new.contains { $0.kind == old.kind } }
-            state.unreported += new
-        }
-    }
-
-    /// Without a hook, the problems stay unreported.
-    func report() {
-        let owner = state.withLock { $0.owner }
-        guard let hook: @Sendable (CookieFileError) -> Void = hook ?? owner?.onError else { return }
-        for problem in state.withLock({ Swift.exchange(&$0.unreported, with: []) }) { hook(problem) }
-    }
+extension CookieFileError: Problem {
+    static var repeatedKind: Kind { .setAside }
 }

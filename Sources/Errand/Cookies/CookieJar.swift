@@ -110,7 +110,7 @@ public final class CookieJar: Sendable {
         }
         cacheName = CookieFile.cacheName(of: file)
         saver = file.map {
-            CookieSaver(file: $0, state: state, errorReporter: CookieFileErrorReporter(hook: onError))
+            CookieSaver(file: $0, state: state, errorReporter: ProblemReporter(hook: onError))
         }
         saver?.load(at: date)
     }
@@ -254,7 +254,7 @@ public final class CookieJar: Sendable {
     func refresh(at uptime: Duration, date: Date) { saver?.refresh(at: uptime, date: date) }
 
     /// Keeps the owner or error hook that there is; the owner is not retained.
-    func attach(to owner: any CookieJarOwner) { saver?.errorReporter.attach(to: owner) }
+    func attach(to owner: any ErrorHookOwner) { saver?.errorReporter.attach(to: owner) }
 
     func reportProblems() { saver?.errorReporter.report() }
 }

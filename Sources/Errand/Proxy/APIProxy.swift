@@ -326,7 +326,7 @@ public final class APIProxy: Sendable {
     }
 }
 
-extension APIProxy: CookieJarOwner {
+extension APIProxy: ErrorHookOwner {
     func jar(for service: APIService?) -> CookieJar {
         guard let service else { return cookies }
         let jar = (service.cookies ?? cookies).jar(of: service.environment.name)

@@ -409,7 +409,7 @@ struct CookieFilePermissionTests {
         let saver = CookieSaver(
             file: folder.file,
             state: state,
-            errorReporter: CookieFileErrorReporter(hook: problems.report),
+            errorReporter: ProblemReporter<CookieFileError>(hook: problems.report),
             readInterval: .milliseconds(2)
         )
         saver.load(at: .now)

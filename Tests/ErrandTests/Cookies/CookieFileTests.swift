@@ -455,8 +455,8 @@ extension String {
 }
 
 @Suite("Reports of problems with a cookie file", .timeLimit(.minutes(10)))
-struct CookieFileErrorReporterTests {
-    private final class Owner: CookieJarOwner {
+struct ProblemReporterTests {
+    private final class Owner: ErrorHookOwner {
         let problems = CookieFileErrorRecorder()
         var onError: (@Sendable (any Error) -> Void)? {
             { [problems] error in if let error = error as? CookieFileError { problems.report(error) } }
@@ -470,7 +470,7 @@ struct CookieFileErrorReporterTests {
     }
 
     @Test func `A kind is reported again only after it was resolved`() {
-        let reporter = CookieFileErrorReporter(hook: problems.report)
+        let reporter = ProblemReporter<CookieFileError>(hook: problems.report)
         for _ in 0..<3 {
             reporter.record([error(.locked)])
             reporter.report()
@@ -483,7 +483,7 @@ struct CookieFileErrorReporterTests {
     }
 
     @Test func `Each file that is set aside is reported`() {
-        let reporter = CookieFileErrorReporter(hook: problems.report)
+        let reporter = ProblemReporter<CookieFileError>(hook: problems.report)
         reporter.record([error(.setAside), error(.cannotWrite)])
         reporter.record([error(.setAside), error(.cannotWrite)])
         reporter.report()
@@ -491,7 +491,7 @@ struct CookieFileErrorReporterTests {
     }
 
     @Test func `CookieFileErrorRecorder are kept until there is an owner, and reported to the first one`() {
-        let reporter = CookieFileErrorReporter(hook: nil)
+        let reporter = ProblemReporter<CookieFileError>()
         reporter.record([error(.cannotRead)])
         reporter.report()
         let (first, second) = (Owner(), Owner())
@@ -505,7 +505,7 @@ struct CookieFileErrorReporterTests {
     }
 
     @Test func `An owner is not retained`() {
-        let reporter = CookieFileErrorReporter(hook: nil)
+        let reporter = ProblemReporter<CookieFileError>()
         reporter.attach(to: Owner())
         let owner = Owner()
         reporter.attach(to: owner)
