@@ -232,7 +232,7 @@ final class CacheFolder: Sendable {
         guard errno == EEXIST else { throw .last("mkdirat") }
         if case .file(let file) = file(name) {
             guard !file.stored.isNewer(than: stored) else { return false }
-            remove(file, name)
+            remove(name, file.body)
         }
         guard mkdirat(folder.number, name, 0o700) == 0 || errno == EEXIST else { throw .last("mkdirat") }
         return true
@@ -288,17 +288,14 @@ final class CacheFolder: Sendable {
 
     // MARK: Removing
 
-    func remove(_ entry: CacheEntry) {
-        remove(entry.name)
-        if let body = entry.body.fileName { remove(body) }
-    }
+    func remove(_ entry: CacheEntry) { remove(entry.name, entry.body) }
 
     /// All that is stored under a key.
     func remove(_ key: CacheKey) {
         let name = key.name
         switch file(name) {
         case .none: break
-        case .file(let file): remove(file, name)
+        case .file(let file): remove(name, file.body)
         case .variants: removeAll(in: name)
         }
     }
@@ -318,9 +315,9 @@ final class CacheFolder: Sendable {
 
     private func remove(_ name: String) { unlinkat(folder.number, name, 0) }
 
-    private func remove(_ file: CacheFile, _ name: String) {
-        if let body = file.body.fileName { remove(body) }
+    private func remove(_ name: String, _ body: CacheBody) {
         remove(name)
+        if let body = body.fileName { remove(body) }
     }
 
     private func removeAll(in name: String) {
