@@ -38,13 +38,9 @@ extension JSONDecoder: ResponseDecoder {}
 extension PropertyListDecoder: ResponseDecoder {}
 
 extension ResponseDecoder {
-    func head(of body: Data, in envelope: Envelope) throws -> EnvelopeHead {
-        try EnvelopeScope.$current.withValue(envelope) { try decode(InEnvelope<EnvelopeHead>.self, from: body).content }
-    }
-    func content<Value: Decodable>(of body: Data, in envelope: Envelope) throws -> EnvelopeContent<Value> {
-        try EnvelopeScope.$current.withValue(envelope) {
-            try decode(InEnvelope<EnvelopeContent<Value>>.self, from: body).content
-        }
+    func decode<Content: DecodableWithConfiguration>(_ body: Data, in envelope: Envelope) throws -> Content
+    where Content.DecodingConfiguration == Envelope {
+        try EnvelopeScope.$current.withValue(envelope) { try decode(InEnvelope<Content>.self, from: body).content }
     }
 }
 

@@ -156,14 +156,14 @@ struct ResponseReader: Sendable {
         guard let custom else {
             return try decode(response) { try EnvelopeContent<Value>(from: $0, configuration: envelope) }
         }
-        return try decode(response, by: custom) { try custom.content(of: $0, in: envelope) }
+        return try decode(response, by: custom) { try custom.decode($0, in: envelope) }
     }
 
     func head(of response: APIResponse, in envelope: Envelope) throws -> EnvelopeHead {
         guard let custom else {
             return try service.decoder.decode(EnvelopeHead.self, from: response.body, configuration: envelope)
         }
-        return try custom.head(of: response.body, in: envelope)
+        return try custom.decode(response.body, in: envelope)
     }
 
     private func decode<Value>(
