@@ -94,7 +94,7 @@ final class CookieSaver: Sendable {
     func flush() throws(CookieFileError) {
         let result = queue.sync { save() }
         errorReporter.report()
-        _ = try result?.get()
+        try result?.get()
     }
 
     func scheduleSave() {
@@ -123,8 +123,8 @@ final class CookieSaver: Sendable {
 extension CookieSaver {
     /// Also without changes, a damaged file is replaced if there is a `repairDate`.
     ///
-    /// Returns the problems that did not prevent the save; `nil` when there was nothing to save.
-    private func save(repairedAt repairDate: Date? = nil) -> Result<[CookieFileError], CookieFileError>? {
+    /// Returns `nil` when there was nothing to save.
+    private func save(repairedAt repairDate: Date? = nil) -> Result<Void, CookieFileError>? {
         guard repairDate != nil || state.withLock(\.hasChanges) else { return nil }
         do throws(CookieFileError) {
             let problems = try file.withLock { () throws(CookieFileError) in
@@ -134,7 +134,7 @@ extension CookieSaver {
             errorReporter.record(problems, resolved: [.cannotRead, .cannotWrite, .locked])
             // What has changed back meanwhile was no change when it did.
             if state.withLock({ $0.beginSchedule() }) { scheduleSave() }
-            return .success(problems)
+            return .success(())
         } catch {
             enforceLogout(of: state.withLock { $0.endSave() }, after: error)
             scheduleRetry()
