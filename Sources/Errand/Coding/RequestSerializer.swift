@@ -114,7 +114,9 @@ extension RequestSerializer {
         case .custom(let contentType, let make):
             guard allowsBody(of: method) else { return (.empty, nil) }
             if case .split = placement(for: method), params.isEmpty { return (.empty, nil) }
-            let body = try Self.body(of: params, make)
+            let tree = try params.tree()
+            let reason = "the request serializer failed"
+            let body = try APIError.mapped(to: .invalidRequest, reason: reason) { try make(tree) }
             return (body, body.isEmpty ? nil : contentType)
         case _ where params.isEmpty && form?.parts.isEmpty != false:
             return (.empty, nil)
@@ -125,20 +127,6 @@ extension RequestSerializer {
         case .multipart:
             let form = form ?? MultipartForm()
             return (try form.body(fields: params.pairs()), "multipart/form-data; boundary=\(form.boundary)")
-        }
-    }
-
-    private static func body(
-        of params: MergedParams,
-        _ make: (JSONValue) throws -> HTTPBody
-    ) throws(APIError) -> HTTPBody {
-        let tree = try params.tree()
-        do {
-            return try make(tree)
-        } catch let error as APIError {
-            throw error
-        } catch {
-            throw APIError(.invalidRequest, reason: "the request serializer failed", underlying: error)
         }
     }
 }

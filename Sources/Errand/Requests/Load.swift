@@ -491,18 +491,3 @@ extension APIManager {
         manager.interceptor?.request(manager, didEnd: ending)
     }
 }
-
-extension APIError {
-    /// Calls code of the app, whose errors of other types become the cause of one of `type`.
-    static func mapped<Value>(
-        to type: APIErrorType,
-        reason: String? = nil,
-        _ body: () throws -> Value
-    ) throws(APIError) -> Value {
-        do {
-            return try body()
-        } catch {
-            throw error as? APIError ?? APIError(type, reason: reason, underlying: error)
-        }
-    }
-}

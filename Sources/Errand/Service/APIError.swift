@@ -191,6 +191,21 @@ extension TransportError.Kind {
     }
 }
 
+extension APIError {
+    /// Calls code of the app, whose errors of other types become the cause of one of `type`.
+    static func mapped<Value>(
+        to type: APIErrorType,
+        reason: String? = nil,
+        _ body: () throws -> Value
+    ) throws(APIError) -> Value {
+        do {
+            return try body()
+        } catch {
+            throw error as? APIError ?? APIError(type, reason: reason, underlying: error)
+        }
+    }
+}
+
 extension APIError: LocalizedError, RedactedDescription {
     /// The text for the user.
     public var errorDescription: String? { message }
