@@ -38,11 +38,9 @@ struct ResponseReader: Sendable {
         let data = try await service.adapt(part.data, of: response, in: context)
         guard !Task.isCancelled else { throw APIError(.cancelled) }
         guard data != part.data else { return try value(of: response, by: serializer) }
-        guard let body = part.body(with: data) else {
-            throw APIError(.decoding, response: response).withReason(forAdapted: data)
-        }
-        response.body = body
         do throws(APIError) {
+            guard let body = part.body(with: data) else { throw APIError(.decoding, response: response) }
+            response.body = body
             return try value(of: response, by: serializer)
         } catch {
             throw error.withReason(forAdapted: data)
