@@ -58,7 +58,8 @@ extension ResponseReader {
         do {
             let range = try JSONMember.range(of: path, in: response.body, convertsNames: convertsNames(in: response))
             if let range { return DecodedData(response.body, range) }
-            guard !decoderFindsData(of: response, in: envelope) else {
+            // Its bytes are not found: it would be decoded without its adapters.
+            if case .success? = try? content(of: response, in: envelope) as EnvelopeContent<AnyContent> {
                 let context = DecodingError.Context(codingPath: [], debugDescription: "only the decoder finds \(path)")
                 throw DecodingError.dataCorrupted(context)
             }
@@ -67,14 +68,6 @@ extension ResponseReader {
             let reason = "data adapters change JSON in UTF-8, without JSON5 and a custom strategy for keys"
             throw APIError(.decoding, reason: reason, response: response, underlying: error)
         }
-    }
-
-    /// Returns whether the decoder finds a part whose bytes are not found: it would be decoded without its adapters.
-    private func decoderFindsData(of response: APIResponse, in envelope: Envelope) -> Bool {
-        guard case .success? = try? content(of: response, in: envelope) as EnvelopeContent<AnyContent> else {
-            return false
-        }
-        return true
     }
 
     private func decodes(_ response: APIResponse, of responses: DecodedResponses) -> Bool {
