@@ -286,8 +286,7 @@ import Foundation
     // MARK: Places
 
     private var mayPrefetch: Bool {
-        let others = running.values.filter { $0.rank != .prefetch }
-        return running.count - others.count < max(1, maxConcurrentLoads / 2)
+        running.values.count { $0.rank == .prefetch } < max(1, maxConcurrentLoads / 2)
     }
 
     private func startWaiting() {
