@@ -141,7 +141,7 @@ public final class APICache: Sendable {
     private func endSessions(_ beginning: String) {
         let open = close(beginning)
         do throws(SystemError) {
-            for name in try names(in: folder) where !name.hasPrefix(".") && name.hasPrefix(beginning) { remove(name) }
+            for name in try names() where !name.hasPrefix(".") && name.hasPrefix(beginning) { remove(name) }
         } catch {
             // At least those of this process.
             open.forEach(remove)
@@ -286,14 +286,14 @@ public final class APICache: Sendable {
     private func removeRest() {
         // Who else may write it could have this follow a link of theirs.
         guard stat(ofTarget: folder)?.reasonToRefuseFolder == nil else { return }
-        for name in (try? names(in: folder)) ?? [] {
+        for name in (try? names()) ?? [] {
             if name.hasPrefix(Self.removedMark) { Self.removeFolder("\(folder)/\(name)") }
             if CacheSession.isOfEndedProcess(name) { remove(name) }
         }
     }
 
-    private func names(in path: String) throws(SystemError) -> [String] {
-        try FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY).names()
+    private func names() throws(SystemError) -> [String] {
+        try FileDescriptor(opening: folder, O_RDONLY | O_DIRECTORY).names()
     }
 
     /// Waits until what is over the capacity has been removed.
@@ -301,7 +301,7 @@ public final class APICache: Sendable {
 
     private func evict() {
         removeRest()
-        let sessions = ((try? names(in: folder)) ?? []).filter { !$0.hasPrefix(".") }
+        let sessions = ((try? names()) ?? []).filter { !$0.hasPrefix(".") }
         CacheFileGroup.removeLeastRecentlyUsed(in: sessions.map { "\(folder)/\($0)" }, beyond: capacity)
         let open = state.withLock { Set($0.sessions.keys) }
         for name in sessions where !open.contains(name) { CacheFileGroup.removeIfEmpty("\(folder)/\(name)") }
