@@ -49,23 +49,18 @@ final class LoadTurn<Value: Sendable> {
         let lane = call.exchangeLane.map { proxy.loads.lane(of: call.id) ?? $0 }
         if !slot.hasPlace { slot = QueueSlot(proxy.queue, number: call.id.queueNumber, lane: lane) }
         if slot.acquireAtOnce() {
-            place = .held
-            attempt.queueTime = .zero
+            (place, attempt.queueTime) = (.held, .zero)
         } else {
             willQueue()
-            try await waitForFirst(in: lane)
+            let start = SystemClock.uptime
+            // The deadline includes the wait of a retry.
+            if attempt.number == 1 { proxy.loads.removeTimer(of: call.id) }
+            if let lane { _ = proxy.loads.setWaiting(in: lane, of: call.id) }
+            call.trace?.didQueue()
+            try await takePlace()
+            attempt.queueTime = SystemClock.uptime - start
         }
         proxy.begin(call)
-    }
-
-    private func waitForFirst(in lane: QueueLane?) async throws(APIError) {
-        let start = SystemClock.uptime
-        defer { attempt.queueTime = SystemClock.uptime - start }
-        // The deadline includes the wait of a retry.
-        if attempt.number == 1 { proxy.loads.removeTimer(of: call.id) }
-        if let lane { _ = proxy.loads.setWaiting(in: lane, of: call.id) }
-        call.trace?.didQueue()
-        try await takePlace()
     }
 
     private func takePlace() async throws(APIError) {

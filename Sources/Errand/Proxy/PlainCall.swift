@@ -11,7 +11,6 @@ struct PlainCall: Sendable {
     private let backend: APIService?
     private let proxy: APIProxy
     private let role: LoginRole
-    private let isOfLoad = EnvironmentScope.isOfLoad
 
     init(_ request: HTTPRequest, service: APIService?, proxy: APIProxy) {
         self.request = request
@@ -78,7 +77,7 @@ struct PlainCall: Sendable {
             serializer: ResponseSerializer { _, _ in },
             priority: .normal,
             loginRole: role,
-            isOfLoad: isOfLoad,
+            isOfLoad: EnvironmentScope.isOfLoad,
             extras: CallExtras(deadline: request.deadline, trace: trace, cache: cacheUse),
             progress: proxy.progress(of: id, sending: draft, streams: false, progress)
         )
