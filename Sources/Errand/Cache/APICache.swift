@@ -52,7 +52,7 @@ public final class APICache: Sendable {
     private let folder: String
     private let capacity: Int64
     private let state = Lock(State())
-    private let problems = ProblemReporter<APICacheError>()
+    private let problems = ProblemReporter<APICacheError>(repeating: .unreadable)
 
     /// Opens a cache, without reading what is stored.
     ///
@@ -330,9 +330,7 @@ public struct APICacheError: Error, Sendable {
     }
 }
 
-extension APICacheError: Problem {
-    static var repeatedKind: Kind { .unreadable }
-}
+extension APICacheError: Problem {}
 
 extension APICacheError: CustomStringConvertible {
     /// The kind and the reason.

@@ -40,6 +40,4 @@ extension CookieFileError: CustomStringConvertible {
     public var description: String { "\(kind): \(reason) (\(file.path(percentEncoded: false)))" }
 }
 
-extension CookieFileError: Problem {
-    static var repeatedKind: Kind { .setAside }
-}
+extension CookieFileError: Problem {}

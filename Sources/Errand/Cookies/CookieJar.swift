@@ -110,7 +110,7 @@ public final class CookieJar: Sendable {
         }
         cacheName = CookieFile.cacheName(of: file)
         saver = file.map {
-            CookieSaver(file: $0, state: state, errorReporter: ProblemReporter(hook: onError))
+            CookieSaver(file: $0, state: state, errorReporter: ProblemReporter(repeating: .setAside, hook: onError))
         }
         saver?.load(at: date)
     }

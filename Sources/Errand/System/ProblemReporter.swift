@@ -1,9 +1,6 @@
 /// A problem with a file or a folder, which no load can report.
 protocol Problem: Error {
     associatedtype Kind: Hashable & Sendable
-
-    /// The one kind of which each problem is reported.
-    static var repeatedKind: Kind { get }
     var kind: Kind { get }
 }
 
@@ -20,15 +17,13 @@ final class ProblemReporter<Reported: Problem>: Sendable {
         weak var owner: (any ErrorHookOwner)?
     }
 
-    /// Of the repeated kind, those that wait for a hook.
-    private static var mostUnreported: Int { 100 }
-
     private let state = Lock(State())
+    private let repeated: Reported.Kind
     private let hook: (@Sendable (Reported) -> Void)?
 
-    /// Without `hook`, the hook of the owner is called.
-    init(hook: (@Sendable (Reported) -> Void)? = nil) {
-        self.hook = hook
+    /// Of the kind `repeated`, each problem is reported; without `hook`, the hook of the owner is called.
+    init(repeating repeated: Reported.Kind, hook: (@Sendable (Reported) -> Void)? = nil) {
+        (self.repeated, self.hook) = (repeated, hook)
     }
 
     /// Keeps the owner that there is already; it is not retained.
@@ -46,10 +41,11 @@ final class ProblemReporter<Reported: Problem>: Sendable {
     func record(_ problems: [Reported], resolved: Set<Reported.Kind> = []) {
         state.withLock { state in
             state.current.subtract(resolved)
+            // As many as may wait for a hook.
             let new = problems.filter {
-                $0.isRepeated ? state.unreported.count < Self.mostUnreported : state.current.insert($0.kind).inserted
+                $0.kind == repeated ? state.unreported.count < 100 : state.current.insert($0.kind).inserted
             }
-            state.unreported.removeAll { old in !old.isRepeated && new.contains { $0.kind == old.kind } }
+            state.unreported.removeAll { old in old.kind != repeated && new.contains { $0.kind == old.kind } }
             state.unreported += new
         }
     }
@@ -60,8 +56,4 @@ final class ProblemReporter<Reported: Problem>: Sendable {
         guard let hook: @Sendable (Reported) -> Void = hook ?? owner?.onError else { return }
         for problem in state.withLock({ exchange(&$0.unreported, with: []) }) { hook(problem) }
     }
-}
-
-extension Problem {
-    fileprivate var isRepeated: Bool { kind == Self.repeatedKind }
 }

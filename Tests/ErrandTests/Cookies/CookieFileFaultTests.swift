@@ -409,7 +409,7 @@ struct CookieFilePermissionTests {
         let saver = CookieSaver(
             file: folder.file,
             state: state,
-            errorReporter: ProblemReporter<CookieFileError>(hook: problems.report),
+            errorReporter: ProblemReporter(repeating: .setAside, hook: problems.report),
             readInterval: .milliseconds(2)
         )
         saver.load(at: .now)

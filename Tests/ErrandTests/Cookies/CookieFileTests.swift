@@ -470,7 +470,7 @@ struct ProblemReporterTests {
     }
 
     @Test func `A kind is reported again only after it was resolved`() {
-        let reporter = ProblemReporter<CookieFileError>(hook: problems.report)
+        let reporter = ProblemReporter<CookieFileError>(repeating: .setAside, hook: problems.report)
         for _ in 0..<3 {
             reporter.record([error(.locked)])
             reporter.report()
@@ -483,7 +483,7 @@ struct ProblemReporterTests {
     }
 
     @Test func `Each file that is set aside is reported`() {
-        let reporter = ProblemReporter<CookieFileError>(hook: problems.report)
+        let reporter = ProblemReporter<CookieFileError>(repeating: .setAside, hook: problems.report)
         reporter.record([error(.setAside), error(.cannotWrite)])
         reporter.record([error(.setAside), error(.cannotWrite)])
         reporter.report()
@@ -491,7 +491,7 @@ struct ProblemReporterTests {
     }
 
     @Test func `CookieFileErrorRecorder are kept until there is an owner, and reported to the first one`() {
-        let reporter = ProblemReporter<CookieFileError>()
+        let reporter = ProblemReporter<CookieFileError>(repeating: .setAside)
         reporter.record([error(.cannotRead)])
         reporter.report()
         let (first, second) = (Owner(), Owner())
@@ -505,7 +505,7 @@ struct ProblemReporterTests {
     }
 
     @Test func `An owner is not retained`() {
-        let reporter = ProblemReporter<CookieFileError>()
+        let reporter = ProblemReporter<CookieFileError>(repeating: .setAside)
         reporter.attach(to: Owner())
         let owner = Owner()
         reporter.attach(to: owner)
