@@ -26,7 +26,8 @@ public struct TransportConfiguration: Sendable {
 
     /// The maximum number of connections of an ``APIProxy`` to one host, at least 1; 16 by default.
     ///
-    /// For a host that supports HTTP/2, one connection carries many requests. Login requests (``BaseAPIRequest/isLoginRequest``),
+    /// For a host that supports HTTP/2, one connection carries many requests; the transport of Linux opens another one whenever the
+    /// server allows no more at a time, beyond this number as well. Login requests (``BaseAPIRequest/isLoginRequest``),
     /// redirects to other hosts, and requests that are sent without an ``APIProxy`` use additional connections.
     public var connectionsPerHost = 16
     /// The maximum number of connections of an ``APIProxy`` to all hosts, at least 1; 128 by default.

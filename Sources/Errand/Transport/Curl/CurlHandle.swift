@@ -67,9 +67,11 @@ final class CurlHandle {
             case .memory, .folder: self = .standard
             case .file: self = .large
             case .stream(let sink):
+                // A libcurl (7.88) holds back what does not fit of a frame or the headers of HTTP/2 until something else arrives.
+                let maySpareMemory = request.url.scheme?.lowercased() != "https"
                 self =
                     switch sink.receiver.expectation {
-                    case .sparse: .small
+                    case .sparse: maySpareMemory ? .small : .standard
                     case .usual: .standard
                     case .large: .large
                     }

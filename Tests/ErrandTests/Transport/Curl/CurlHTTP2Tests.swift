@@ -25,7 +25,12 @@ struct CurlHTTP2Tests {
 
     init() async throws {
         authority = try TestAuthority()
-        backend = try FixtureServer.start { _ in .text("ok") }
+        backend = try FixtureServer.start { request in
+            guard let length = Int(request.path.split(separator: "/").last ?? "") else { return .text("ok") }
+            let headers = "Content-Type: text/event-stream\r\nX-Long: \(String(repeating: "h", count: 3_000))\r\n\r\n"
+            let event = "data: \(String(repeating: "d", count: length))\n\n"
+            return .script(.write("HTTP/1.1 200 OK\r\n" + headers + event), .hang)
+        }
         let port: UInt16
         (program, port) = try await authority.serveWithNginx(
             in: authority.directory,
@@ -35,7 +40,7 @@ struct CurlHTTP2Tests {
             add_header Set-Cookie a=1; add_header Set-Cookie b=2; add_trailer X-Trailer 1;
             location / { return 200 "$server_protocol $connection $request_method $http_x_empty|$http_x_a $request_uri"; }
             location /refused { gzip on; gzip_types *; gzip_min_length 1; default_type text/plain; return 403 "refused"; }
-            location /backend { proxy_pass http://127.0.0.1:\(backend.port); }
+            location /backend { proxy_pass http://127.0.0.1:\(backend.port); proxy_buffering off; }
             location /slow { limit_rate 50k; alias ./; try_files /ca.pem =404; }
             """
         )
@@ -59,6 +64,40 @@ struct CurlHTTP2Tests {
         #expect(response.headers.values("set-cookie") == ["a=1", "b=2"])
         #expect(response.headers["x-trailer"] == nil)
         #expect(response.isMultiplexed)
+    }
+
+    @Test(arguments: [10, 1_500, 6_000, 60_000])
+    @MainActor func `An event arrives at once, however long it and the headers are`(_ length: Int) async throws {
+        var service = APIService(baseURL: url)
+        service.envelope = nil
+        let events = Events(proxy: APIProxy(service: service, transport: transport))
+        events.path = "/backend/\(length)"
+        for try await event in events.elements() {
+            #expect(event.data.count == length)
+            break
+        }
+    }
+
+    private struct SparseReceiver: HTTPBodyReceiver {
+        var expectation: HTTPBodyExpectation { .sparse }
+        func begin(status: Int, headers: HTTPHeaders) -> Bool { true }
+        func receive(_ bytes: UnsafeRawBufferPointer) {}
+        func hasRoom(orCall ready: @escaping @Sendable () -> Void) -> Bool { true }
+        func finish() {}
+    }
+
+    /// With a smaller one, frames and headers that do not fit may stay in libcurl until something else arrives, or for ever.
+    @Test func `What may come over HTTP 2 has libcurl's buffer at least`() {
+        var request = HTTPRequest(.get, url)
+        request.destination = .stream(HTTPBodySink(SparseReceiver()))
+        #expect(CurlHandle.Buffer(for: request) == .standard)
+        request.url = backend.baseURL
+        #expect(CurlHandle.Buffer(for: request) == .small)
+    }
+
+    private final class Events: StreamAPIRequest<ServerSentEvent>, APIManager {
+        var path = ""
+        let method = HTTPMethod.get
     }
 
     @Test func `A POST that a server refused with GOAWAY is lost, and none is processed twice`() async throws {
