@@ -130,7 +130,10 @@ final class FilePlace: Sendable {
 
     /// Found before the transfer, and not by the move at its end.
     func check() throws(TransportError) {
-        guard !isInFolder, let status = stat(ofTarget: target.path), !status.isFile else { return }
+        guard !isInFolder, let status = stat(ofTarget: target.path) else { return }
+        // Such as the link to the standard output, which may be a file.
+        let link = try? FileManager.default.destinationOfSymbolicLink(atPath: target.path)
+        guard !status.isFile || ["/dev/fd/", "/proc/"].contains(where: { link?.hasPrefix($0) == true }) else { return }
         guard status.st_mode & S_IFMT != S_IFDIR else {
             throw TransportError(cannotWrite: target, SystemError(call: "rename", number: EISDIR))
         }
@@ -146,11 +149,29 @@ final class FilePlace: Sendable {
         }
     }
 
+    private var former: stat? { stat(ofEntry: target.path).flatMap { $0.isFile ? $0 : nil } }
+
+    /// What is to replace a private file is private from its first byte on.
+    var modeOfPart: mode_t {
+        guard !isInFolder, let former, former.st_mode & 0o004 == 0 else { return 0o666 }
+        return former.st_gid == getegid() ? 0o600 | former.st_mode & 0o640 : 0o600
+    }
+
     /// A file that replaces another one has its permissions and, where the system permits that, its owner.
+    ///
+    /// In a folder that others may write, either of the two may have been exchanged: permissions are only taken away there.
     private func keepAccess(_ path: String) {
-        guard let former = stat(ofEntry: target.path), former.isFile else { return }
-        if chown(path, former.st_uid, former.st_gid) != 0 { _ = chown(path, .max, former.st_gid) }
-        chmod(path, former.st_mode & 0o777)
+        guard let former, let file = try? FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
+            let own = try? file.status(), own.isFile, own.st_uid == geteuid(), own.st_nlink == 1
+        else { return }
+        let mode = former.st_mode & 0o777
+        guard stat(ofTarget: folder.path)?.reasonToRefuseFolder == nil else {
+            if former.st_uid == own.st_uid { try? file.setMode(mode & own.st_mode) }
+            return
+        }
+        let keepsGroup =
+            fchown(file.number, former.st_uid, former.st_gid) == 0 || fchown(file.number, .max, former.st_gid) == 0
+        try? file.setMode(keepsGroup ? mode : mode & ~0o070)
     }
 
     /// Returns where the file is then; one that was named by a server replaces none.

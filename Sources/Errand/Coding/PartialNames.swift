@@ -33,9 +33,11 @@ struct PartialNames: Sendable {
     private let target: URL
     /// For errors.
     private let what: String
+    /// Of a new file.
+    fileprivate let mode: mode_t
 
     /// Those of a file of the app; for a file whose name is not known, `stem` stands for the name.
-    init(of target: URL, stem: String? = nil) {
+    init(of target: URL, stem: String? = nil, mode: mode_t = 0o666) {
         let name = stem ?? target.lastPathComponent
         let parent = target.deletingLastPathComponent()
         let temporaryEnding = Self.recordEnding + "-tmp"
@@ -43,7 +45,7 @@ struct PartialNames: Sendable {
         let dotted = isLong ? ".\(Self.hash(name))" : ".\(name)"
         file = parent.appendingPathComponent(dotted + Self.fileEnding, isDirectory: false)
         record = parent.appendingPathComponent(dotted + Self.recordEnding, isDirectory: false)
-        (folder, self.target) = (parent.path, target)
+        (folder, self.target, self.mode) = (parent.path, target, mode)
         what = stem == nil ? "to \(name)" : "of the same URL to its folder"
     }
 
@@ -169,7 +171,11 @@ final class LockedFile: Sendable {
     init(_ names: PartialNames) throws(TransportError) {
         while true {
             let descriptor = try names.reporting { () throws(SystemError) in
-                try FileDescriptor(opening: names.file.path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, mode: 0o666)
+                try FileDescriptor(
+                    opening: names.file.path,
+                    O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK,
+                    mode: names.mode
+                )
             }
             let opened = try names.reporting { () throws(SystemError) in try descriptor.status() }
             // Such as a pipe of another user.
@@ -203,7 +209,11 @@ final class LockedFile: Sendable {
     func replaced(_ names: PartialNames) throws(SystemError) -> LockedFile {
         let temporary = names.file.path + "-tmp"
         unlink(temporary)
-        let descriptor = try FileDescriptor(opening: temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o666)
+        let descriptor = try FileDescriptor(
+            opening: temporary,
+            O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
+            mode: names.mode
+        )
         guard flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 else { throw .last("flock") }
         guard rename(temporary, names.file.path) == 0 else { throw .last("rename") }
         return LockedFile(descriptor)

@@ -35,7 +35,7 @@ public func readdir(_: UnsafeMutablePointer<DIR>!) -> UnsafeMutablePointer<diren
 @discardableResult public func lstat(_: UnsafePointer<CChar>!, _: UnsafeMutablePointer<stat>!) -> Int32 { fatalError() }
 @discardableResult public func fchmod(_: Int32, _: mode_t) -> Int32 { fatalError() }
 @discardableResult public func chmod(_: UnsafePointer<CChar>!, _: mode_t) -> Int32 { fatalError() }
-public func chown(_: UnsafePointer<CChar>!, _: uid_t, _: gid_t) -> Int32 { fatalError() }
+public func fchown(_: Int32, _: uid_t, _: gid_t) -> Int32 { fatalError() }
 @discardableResult public func chflags(_: UnsafePointer<CChar>!, _: UInt32) -> Int32 { fatalError() }
 @discardableResult public func mkdir(_: UnsafePointer<CChar>!, _: mode_t) -> Int32 { fatalError() }
 @discardableResult public func rmdir(_: UnsafePointer<CChar>!) -> Int32 { fatalError() }
@@ -94,6 +94,7 @@ public func free(_: UnsafeMutableRawPointer!) { fatalError() }
 @discardableResult public func getpid() -> pid_t { fatalError() }
 @discardableResult public func getuid() -> uid_t { fatalError() }
 @discardableResult public func geteuid() -> uid_t { fatalError() }
+@discardableResult public func getegid() -> gid_t { fatalError() }
 @discardableResult public func getpwuid_r(
     _: uid_t,
     _: UnsafeMutablePointer<passwd>!,

@@ -62,6 +62,59 @@ struct DownloadEndingTests {
         #expect(try Data(contentsOf: folder.file) == Data("new".utf8))
     }
 
+    /// Exchanges the file that it has stored for a link, as another user could who may write the folder.
+    private struct Exchanger: HTTPTransport {
+        let victim: URL
+
+        func send(
+            _ request: HTTPRequest,
+            progress: TransferProgress.Handler?
+        ) async throws(TransportError) -> HTTPResponse {
+            guard case .file(let file) = request.destination else { return HTTPResponse(status: 200) }
+            guard symlink(victim.path, file.path) == 0 else { throw TransportError(.storage, "symlink") }
+            var response = HTTPResponse(status: 200)
+            response.file = file
+            return response
+        }
+    }
+
+    private func permissions(_ url: URL) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? Int
+    }
+
+    @Test func `No file behind a link gets the permissions of the one that is replaced`() async throws {
+        let victim = folder.url.appending(path: "victim")
+        try Data("secret".utf8).write(to: victim)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: victim.path)
+        try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: folder.file.path)
+        _ = try await request(Exchanger(victim: victim)).value()
+        #expect(try permissions(victim) == 0o600)
+    }
+
+    @Test(arguments: [0o600, 0o666])
+    func `In a folder that others may write, permissions are only taken away`(_ mode: Int) async throws {
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder.file.path)
+        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: folder.url.path)
+        _ = try await request(ScriptedTransport { _ in .text("new") }).value()
+        #expect(try permissions(folder.file) == (mode == 0o600 ? 0o600 : 0o644))
+    }
+
+    #if os(Linux)
+    @Test func `A link to an open file, as the standard output may be, is not replaced`() async throws {
+        let open = folder.url.appending(path: "open"), link = folder.url.appending(path: "link")
+        try Data("old".utf8).write(to: open)
+        let file = try FileHandle(forWritingTo: open)
+        let destination = "/proc/self/fd/\(file.fileDescriptor)"
+        try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: destination)
+        let request = request(ScriptedTransport { _ in .text("new") })
+        request.target = .file(link)
+        await #expect { try await request.value() } throws: { ($0 as? APIError)?.type == .invalidRequest }
+        #expect(request.error?.reason == "link is not a regular file")
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == destination)
+        try file.close()
+    }
+    #endif
+
     @Test func `The number of the system's error can be read`() async throws {
         let request = request(ScriptedTransport { _ in .text("new") })
         request.target = .file(folder.url.appending(path: "none/file"))
