@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// One lookup of a load in the cache, and what the response to its request changes in what is stored.
 struct CacheLookup {
@@ -13,15 +14,15 @@ struct CacheLookup {
     private(set) var hasOthers = false
     /// Whether it has found what a newer response replaces.
     private var hasFormer = false
-    /// Before it, because it may already find nothing because of one.
-    private var invalidationCount: Int
+    /// Before it, because it may already find nothing because of one; what its own response invalidates does not count.
+    private let mark: InvalidationMark
 
     private var folder: CacheFolder? { use.folder }
     private var isRule: Bool { use.policy.isRule }
 
     init(_ request: HTTPRequest, _ keyRequest: HTTPRequest, by use: CacheUse, at date: Date) {
         (self.request, self.keyRequest, self.use, self.date) = (request, keyRequest, use, date)
-        invalidationCount = use.folder?.invalidationCount ?? 0
+        mark = InvalidationMark(use.folder?.invalidationCount ?? 0)
     }
 
     /// `nil` for a request that the cache has nothing to do with.
@@ -58,7 +59,7 @@ struct CacheLookup {
     /// RFC 9111 section 4.4: what a request may have changed is not used any more.
     ///
     /// Each redirect is a response without an error, whatever the last one is.
-    mutating func invalidate(after response: APIResponse) {
+    func invalidate(after response: APIResponse) {
         guard ![.get, .head, .options, HTTPMethod(rawValue: "TRACE")].contains(request.method), let folder else {
             return
         }
@@ -75,14 +76,14 @@ struct CacheLookup {
             for part in [false, true] { folder.invalidate(CacheKey(url, part: part)) }
         }
         // Its own response is newer than these.
-        if !isOutdated { invalidationCount = folder.invalidationCount }
+        if !isOutdated { mark.count.store(folder.invalidationCount, ordering: .relaxed) }
     }
 
     /// Whether another load has changed what is stored under a key since the lookup: the response may be older.
     ///
     /// No change invalidates what is stored by a rule.
     private func isInvalidated(_ key: CacheKey) -> Bool {
-        !isRule && folder?.isInvalidated(key, after: invalidationCount) == true
+        !isRule && folder?.isInvalidated(key, after: mark.count.load(ordering: .relaxed)) == true
     }
 
     /// Stores what a 304 has confirmed, or removes it: where it is stored depends on the lines that it varies by.
@@ -175,6 +176,13 @@ struct CacheLookup {
             if !isRule { folder?.remove(CacheKey(key.url, part: true)) }
         }
     }
+}
+
+/// The number of invalidations that the copies of a lookup know of: one is told of the head of the response.
+private final class InvalidationMark: Sendable {
+    let count: Atomic<Int>
+
+    init(_ count: Int) { self.count = Atomic(count) }
 }
 
 extension APIResponse {

@@ -127,11 +127,12 @@ final class Exchange {
             guard !Task.isCancelled else { throw .cancelledUnsent }
         }
         head.forget()
-        guard proxy.reportsHeads else { return request }
+        // A transport that wraps another one may change what is stored of a response, but not that there was one.
+        let head = proxy.reportsHeads ? head : nil
         // Not in the event, which may be kept.
-        request.didReceiveHead = { [head, url = request.url, invalidate = cache?.invalidation] status, headers in
+        request.didReceiveHead = { [url = request.url, invalidate = cache?.invalidation] status, headers in
             invalidate?(APIResponse(HTTPResponse(status: status, headers: headers), to: nil, url: url))
-            head.receive(status, headers, from: url)
+            head?.receive(status, headers, from: url)
         }
         return request
     }
@@ -354,13 +355,17 @@ extension HTTPRequest {
     ///
     /// Ranges of other units than bytes are the server's own.
     fileprivate func checkPart(_ response: HTTPResponse) throws(TransportError) {
-        guard response.status == 206, headers["Range"] == nil,
-            let text = response.headers["Content-Range"]?.lowercased(), text.hasPrefix("bytes ")
-        else { return }
-        // Of a length that is not known, as far as the beginning shows.
-        let isWhole = StoredRange(contentRange: text)?.isWhole ?? text.hasPrefix("bytes 0-")
-        guard !isWhole else { return }
+        guard response.status == 206, headers["Range"] == nil, response.headers.hasRangeOfWhole == false else { return }
         throw TransportError(.badResponse, "the response is a part of the body, which was not requested")
+    }
+}
+
+extension HTTPHeaders {
+    /// Whether `Content-Range` is that of a whole body, if it is in bytes; of a length that is not known, as far as the beginning
+    /// shows.
+    var hasRangeOfWhole: Bool? {
+        guard let text = self["Content-Range"]?.lowercased(), text.hasPrefix("bytes ") else { return nil }
+        return StoredRange(contentRange: text)?.isWhole ?? text.hasPrefix("bytes 0-")
     }
 }
 

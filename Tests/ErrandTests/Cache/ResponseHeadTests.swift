@@ -203,6 +203,27 @@ struct ResponseHeadTests {
         #expect(change.content as? String == "ab")
     }
 
+    @Test func `Nor is it used where a transport wraps another one`() async throws {
+        let wrapper = Wrapper(inner: try TransportKind.allCases.last?.make() ?? SystemTransport(), line: nil)
+        let scene = try CacheRuleScene(transport: wrapper) { request, number in
+            request.method == "POST" ? Loss.cut.response() : CacheRuleScene.version(number)
+        }
+        #expect(await scene.load() == "v1 network")
+        #expect(await scene.load(method: .post).hasPrefix("transport"))
+        #expect(await scene.load() == "v3 network")
+    }
+
+    @Test func `The response to a change may be stored as that of its address`() async throws {
+        let scene = try CacheRuleScene { request, number in
+            request.method == "POST"
+                ? CacheRuleScene.version(number, "max-age=60", ["Content-Location": "/goods"])
+                : CacheRuleScene.version(number)
+        }
+        #expect(await scene.load() == "v1 network")
+        #expect(await scene.load(method: .post) == "v2 network")
+        #expect(await scene.load() == "v2 cache")
+    }
+
     @Test(arguments: [true, false])
     func `A change without a response, or with an error, leaves what is stored`(_ isLost: Bool) async throws {
         let scene = try CacheRuleScene { request, number in
