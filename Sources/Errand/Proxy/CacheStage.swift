@@ -228,10 +228,7 @@ final class CacheStage {
     /// Removes what a request may have changed, when the head of its response arrives: the end may be hours later.
     var invalidation: (@Sendable (APIResponse) -> Void)? {
         guard let lookup, ![.get, .head].contains(lookup.request.method) else { return nil }
-        return {
-            var lookup = lookup
-            lookup.invalidate(after: $0)
-        }
+        return { lookup.invalidate(after: $0) }
     }
 
     // MARK: After the exchange
@@ -355,6 +352,6 @@ extension APIError {
     /// Whether any load finds the same: an adapter may throw an error that passes.
     var isOfSerializer: Bool { type == .decoding && (underlying == nil || underlying is DecodingError) }
 
-    /// There is no response, and another try may have one.
-    var isOfUnreachableServer: Bool { response == nil && [.noNetwork, .timeout, .transport].contains(type) }
+    /// Also as an adapter has found, in a response of a captive portal for example.
+    var isOfUnreachableServer: Bool { [.noNetwork, .timeout, .transport].contains(type) }
 }

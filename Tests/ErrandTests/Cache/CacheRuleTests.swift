@@ -22,6 +22,7 @@ import Testing
         limits: QueueLimits = QueueLimits(),
         reachability: Reachability = Reachability(status: .unknown),
         cookies: CookieJar = CookieJar(trustworthyLoopback: true),
+        transport: any HTTPTransport = SystemTransport(),
         _ respond: @escaping @Sendable (RecordedRequest, Int) -> Response = { CacheRuleScene.version($1) }
     ) throws {
         let counter = Counter()
@@ -32,6 +33,7 @@ import Testing
         (service.envelope, service.failureReader, service.retryPolicy) = (nil, nil, .never)
         proxy = APIProxy(
             service: service,
+            transport: transport,
             cookies: cookies,
             queueLimits: limits,
             reachability: reachability,
@@ -469,6 +471,18 @@ struct CacheRuleTests {
         #expect(await scene.load(.version(2)) == "v2 cache")
         #expect(await scene.load(.version(1)) == "v1 cache")
         #expect(await scene.load(.elseLoad) == "v3 network")
+    }
+
+    @Test func `A fallback is used where an adapter finds that a response is not one of the service`() async throws {
+        let scene = try Scene { $1 == 2 ? .text("<html>", headers: ["X-Portal": "1"]) : Scene.version($1, "no-store") }
+        scene.service.adapters.response = [
+            Adapter { response, _ in
+                if response.headers["X-Portal"] != nil { throw APIError(.noNetwork, reason: "a captive portal") }
+            }
+        ]
+        #expect(await scene.load(.fallback) == "v1 network")
+        #expect(await scene.load(.fallback) == "v1 cache")
+        #expect(await scene.load(.fallback) == "v3 network")
     }
 
     @Test func `A fallback is used only where there is no response`() async throws {
