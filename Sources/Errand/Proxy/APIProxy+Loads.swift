@@ -134,6 +134,18 @@ extension APIProxy {
         return (trace, end)
     }
 
+    /// Counts one more who wants a load; returns whether the load is active.
+    ///
+    /// One that is wanted by what others wait for, which may have all places, needs none.
+    func join(_ id: RequestID, as role: LoginRole = .none) -> Bool {
+        guard loads.join(id, as: role) else { return false }
+        guard EnvironmentScope.isOfLoad else { return true }
+        loads.setNeedsNoPlace(id)
+        if let lane = loads.lane(of: id) { queue.admitAnyway(QueuePlace(number: id.queueNumber, lane: lane)) }
+        sharedExchanges.admitAnyway(id, in: queue)
+        return true
+    }
+
     /// Counts one less who wants a load, and cancels it with the last one.
     func leave(_ id: RequestID, ifShared: () -> Void) {
         let (last, isShared) = loads.leave(id)

@@ -69,6 +69,10 @@ final class LoadTable: Sendable {
     }
     func lane(of id: RequestID) -> QueueLane? { update(id, \.lane) ?? nil }
 
+    func setNeedsNoPlace(_ id: RequestID) { _ = update(id) { $0.needsNoPlace = true } }
+    func needsNoPlace(_ id: RequestID) -> Bool { update(id, \.needsNoPlace) == true }
+    func wish(of id: RequestID) -> QueueWish { update(id) { ($0.lane, $0.needsNoPlace) } ?? (nil, false) }
+
     func setMeter(_ meter: TransferMeter, of id: RequestID) { _ = update(id) { $0.transfer.meter = meter } }
 
     // Each of these returns whether the load is active.
@@ -81,7 +85,8 @@ final class LoadTable: Sendable {
     }
     /// For the end of a load whose work was stopped.
     func replaceTask(_ task: Task<Void, Never>, of id: RequestID) -> Bool { update(id) { $0.task = task } != nil }
-    func setWaiting(in lane: QueueLane, of id: RequestID) -> Bool { update(id) { $0.lane = lane } != nil }
+    /// Keeps the lane that there is, whose priority may have been changed.
+    func setWaiting(in lane: QueueLane, of id: RequestID) -> Bool { update(id) { $0.lane = $0.lane ?? lane } != nil }
 
     /// Keeps the timer that there is.
     func setTimer(_ timer: Task<Void, Never>, of id: RequestID) -> Bool {
@@ -161,6 +166,8 @@ struct ActiveLoad {
     var endsWithOwner = true
     fileprivate(set) var priority = RequestPriority.normal
     var isQueued = true
+    /// Others that have the places may wait for it.
+    fileprivate(set) var needsNoPlace = false
     fileprivate(set) var isStopped = false
     /// Ends the load with it; `nil` without a service.
     var login: LoginSession?

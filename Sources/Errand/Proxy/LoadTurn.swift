@@ -65,7 +65,7 @@ final class LoadTurn<Value: Sendable> {
 
     private func takePlace() async throws(APIError) {
         place = .unknown
-        slot = try await slot.acquire()
+        slot = try await slot.acquire { [proxy, call] in proxy.loads.wish(of: call.id) }
         place = .held
     }
 

@@ -23,6 +23,9 @@ extension QueueLane {
 /// Without a lane for a load that does not queue.
 typealias QueueAdmission = (lane: QueueLane?, queueTime: Duration)
 
+/// Where a request is to wait, if that is known, and whether it is to be admitted although there is no room.
+typealias QueueWish = (lane: QueueLane?, needsNoPlace: Bool)
+
 /// Where a request waits, and its order there.
 struct QueuePlace: Sendable {
     /// Lower numbers go first; no two requests have the same one.
@@ -62,9 +65,14 @@ final class QueueSlot: Sendable {
     var hasPlace: Bool { place != nil }
 
     /// Returns the slot with the priority that it has by then.
-    @discardableResult func acquire() async throws(APIError) -> QueueSlot {
+    @discardableResult func acquire(
+        didQueue: () -> Void = {},
+        wish: () -> QueueWish
+    ) async throws(APIError) -> QueueSlot {
         guard let place else { return self }
-        guard let lane = await queue.admission(to: place) else { throw APIError(.cancelled) }
+        guard let lane = await queue.admission(to: place, didQueue: didQueue, wish: wish) else {
+            throw APIError(.cancelled)
+        }
         guard lane.priority != place.lane.priority else { return self }
         return QueueSlot(queue, number: place.number, lane: lane)
     }

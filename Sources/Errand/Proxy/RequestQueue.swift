@@ -27,14 +27,25 @@ final class RequestQueue: Sendable {
     func admitAtOnce(_ place: QueuePlace) -> Bool { state.withLock { $0.admit(place) } }
 
     /// Returns the lane in which it was admitted; `nil` when the task was cancelled.
-    func admission(to place: QueuePlace) async -> QueueLane? {
+    ///
+    /// `wish` is read once it waits, because it may have changed since `place` was made.
+    func admission(
+        to place: QueuePlace,
+        didQueue: () -> Void = {},
+        wish: () -> QueueWish = { (nil, false) }
+    ) async -> QueueLane? {
         guard !admitAtOnce(place) else { return place.lane }
         return await withCancellableContinuation(ifCancelled: nil) { continuation in
-            state.withLock { state -> QueueLane?? in
+            let admitted = state.withLock { state -> QueueLane?? in
                 if state.admit(place) { return place.lane }
                 state.insert(.resume(continuation), at: place)
                 return nil
             }
+            if admitted == nil {
+                didQueue()
+                fulfill(wish, at: place)
+            }
+            return admitted
         } remove: {
             guard case .resume(let continuation) = state.withLock({ $0.remove(place) }) else { return nil }
             return continuation
@@ -55,6 +66,21 @@ final class RequestQueue: Sendable {
             return true
         }
     }
+
+    /// Until the wish is that of the last move: who changes it later moves the request as well.
+    private func fulfill(_ wish: () -> QueueWish, at place: QueuePlace) {
+        var place = place
+        while true {
+            let (lane, needsNoPlace) = wish()
+            if needsNoPlace { return admitAnyway(place) }
+            guard let lane, lane != place.lane else { return }
+            place = QueuePlace(number: place.number, lane: lane)
+            guard move(place) else { return }
+        }
+    }
+
+    /// Admits a request that waits although there is no room.
+    func admitAnyway(_ place: QueuePlace) { state.withLock { $0.admitAnyway(place) }?.proceed(in: place.lane) }
 
     /// Keeps the admission also after a cancel; returns whether there is one, which ``withdraw(_:)`` may have ended.
     func setSent(at place: QueuePlace) -> Bool { state.withLock { $0.setSent(true, at: place) } }
@@ -198,6 +224,12 @@ struct RequestQueueState {
         _ = remove(place)
         add(place.number, of: place.lane.host)
         return true
+    }
+
+    mutating func admitAnyway(_ place: QueuePlace) -> Waiter? {
+        guard let waiter = remove(place) else { return nil }
+        add(place.number, of: place.lane.host)
+        return waiter
     }
 
     /// Replaces a reservation at the place.

@@ -41,6 +41,13 @@ final class SharedExchanges: Sendable {
         return try outcome.get()
     }
 
+    /// Admits the exchange for which a load waits, although there is no room.
+    func admitAnyway(_ id: RequestID, in queue: RequestQueue) {
+        let exchange = exchanges.withLock { $0.values.first { $0.members[id] != nil } }
+        guard let exchange, let lane = exchange.lane else { return }
+        queue.admitAnyway(QueuePlace(number: exchange.number.sharedQueueNumber, lane: lane))
+    }
+
     /// A load that begins from now on shares no exchange of before.
     func didChangeServer() { changes.add(1, ordering: .relaxed) }
 
@@ -56,11 +63,12 @@ final class SharedExchanges: Sendable {
             var slot = self.slot(of: name, in: proxy.queue)
             let outcome: SharedExchange.Outcome
             do throws(APIError) {
-                if !slot.acquireAtOnce() {
+                slot = try await slot.acquire { [self] in
+                    // Not before: who joins it from now on finds it in the queue.
                     setStage(.queued, of: name).forEach { $0.didQueue() }
-                    slot = self.slot(of: name, in: proxy.queue)
+                } wish: { [self] in
+                    (update(name, \.lane) ?? nil, members(of: name).contains { proxy.loads.needsNoPlace($0.id) })
                 }
-                slot = try await slot.acquire()
                 defer { slot.release() }
                 setStage(.admitted, of: name).forEach { $0.begin() }
                 guard !removeIfCancelled(name, in: proxy.loads) else { throw APIError(.cancelled) }

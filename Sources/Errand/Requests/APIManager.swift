@@ -57,7 +57,7 @@ extension APIManager {
     public func loadIfNeeded(maxAge: Duration, params: RequestParams = .source) -> RequestID {
         let service = serviceForNewLoad
         let role = LoginRole(of: self, for: service)
-        if let running = loads.last(where: { proxy.loads.join($0, as: role) }) {
+        if let running = loads.last(where: { proxy.join($0, as: role) }) {
             return join(running, receiver: .delegate)
         }
         var input = LoadInput(params)

@@ -22,7 +22,7 @@ extension APIManager {
             if part == .first, case .begin? = pager?.decision(for: .first) { cancelAllRequests() }
             // A further page that is loading has been joined already; what else runs, does not load it.
             let isFurtherPage = [.next, .prefetch, .previous].contains(part)
-            if !isFurtherPage, let running = loads.last(where: { proxy.loads.join($0, as: role) }) {
+            if !isFurtherPage, let running = loads.last(where: { proxy.join($0, as: role) }) {
                 if let ended { wait(for: running, ended) }
                 return join(running, receiver: receiver)
             }

@@ -458,6 +458,21 @@ struct RequestQueueAdmissionTests {
         #expect(queue.waitingCount == 0)
     }
 
+    @Test func `A priority that is changed before a request waits is that of its wait`() async {
+        let (first, other, last) = (place(), place(), place())
+        #expect(queue.admitAtOnce(first))
+        let started = Lock<[String]>([])
+        #expect(!queue.enter(other) { _ in started.withLock { $0.append("other") } })
+        let raised = QueueLane(host: "a", priority: .userInitiated)
+        let wait = Task { await queue.admission(to: last, wish: { (raised, false) }) }
+        await suspend(while: queue.waitingCount < 2)
+        queue.leave(first)
+        #expect(await wait.value == raised)
+        #expect(started.withLock(\.count) == 0)
+        queue.leave(last)
+        #expect(started.withLock(\.self) == ["other"])
+    }
+
     @Test func `A removed request is not started, and removing one that was started does nothing`() throws {
         let started = Lock<[Int]>([])
         let (first, places) = (place(), (0..<3).map { _ in place() })

@@ -81,6 +81,40 @@ struct CommonHeadersTests {
         #expect(transport.requests.count { $0.url.path.hasSuffix("/token") } == 20)
     }
 
+    @Test(arguments: [false, true], [false, true])
+    func `A load that they join needs no place in the queue either`(_ isCoalescing: Bool, _ isRetried: Bool) async {
+        let tries = Counter()
+        let transport = ScriptedTransport {
+            isRetried && $0.url.path.hasSuffix("/token") && tries.next() == 1 ? .status(503) : .json(goodsJSON([]))
+        }
+        let proxy = APIProxy(service: .sample(), transport: transport, queueLimits: QueueLimits(perHost: 2))
+        // Begun elsewhere, when the loads that wait for it have all places.
+        let token = GoodsRequest(delegate: Screen(), proxy: proxy)
+        (token.method, token.path, token.customRestartPolicy) = (.get, "/token", .ignoreNew)
+        token.ownOptions.coalescesIdentical = isCoalescing
+        token.ownOptions.retryPolicy = RetryPolicy()
+        token.ownOptions.retryPolicy?.baseDelay = .zero
+        let begun = Latch()
+        let service = APIService.sample {
+            $0.commonHeaders = { @MainActor in
+                try await begun.wait()
+                _ = try await token.value()
+                return [:]
+            }
+        }
+        let requests = (0..<4).map { _ in
+            let request = GoodsRequest(delegate: screen, proxy: proxy)
+            (request.method, request.customService) = (.get, service)
+            return request
+        }
+        for request in requests { request.loadData() }
+        await suspend(while: proxy.queuedCount < 2)
+        token.loadData()
+        await suspend(while: proxy.queuedCount < 3)
+        begun.open()
+        #expect(await screen.endings(of: requests) == Array(repeating: .success, count: 4))
+    }
+
     @Test func `A header without a value adds no line`() async {
         let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
         let service = APIService.sample {
