@@ -8,8 +8,8 @@ final class LoadRecovery<Value: Sendable> {
     var sentMethod: HTTPMethod?
     private var neededLogins = 0
     private var retryCount = 0
-    /// How much of a download there was before the last retry.
-    private var formerBytes: Int64 = 0
+    /// The most of a download that there was before a retry, and how often it has begun again.
+    private var (formerBytes, restartCount): (Int64, Int) = (0, 0)
 
     init(_ call: Call<Value>, in proxy: APIProxy) { (self.call, self.proxy) = (call, proxy) }
 
@@ -78,7 +78,8 @@ final class LoadRecovery<Value: Sendable> {
     // What is inlined into an asynchronous function increases the memory of each load that waits for a login.
 
     @inline(never) private func retry(after error: APIError, isOffline: Bool) async throws(APIError) {
-        countProgress()
+        let hasProgress = hasProgress()
+        if hasProgress { retryCount = 0 }
         let decision = try await decision(about: error)
         if decision == false { throw error }
         // An error with a response is one of an adapter or of the app: the request was sent.
@@ -87,15 +88,17 @@ final class LoadRecovery<Value: Sendable> {
         if mayWait, isOffline || proxy.reachability.status == .unreachable {
             return try await waitForNetwork(after: error, limit: policy.connectivityTimeout)
         }
-        try await backOff(after: error, decision)
+        try await backOff(after: error, decision, hasProgress: hasProgress)
     }
 
     /// The retries of a download that continues are those without progress.
-    private func countProgress() {
-        guard call.draft.resumesDownload else { return }
+    private func hasProgress() -> Bool {
+        guard call.draft.resumesDownload else { return false }
         let bytes = proxy.loads[call.id]?.meter?.progress?.completedBytes ?? 0
-        if bytes >= formerBytes + 64 << 10 { retryCount = 0 }
-        formerBytes = bytes
+        // Of another version, a few times: a server may have several that take turns.
+        if bytes < formerBytes, restartCount < 3 { (formerBytes, restartCount) = (0, restartCount + 1) }
+        defer { formerBytes = max(formerBytes, bytes) }
+        return bytes >= formerBytes + 64 << 10
     }
 
     /// Returns `nil` if an adapter has the load sent again, and has waited for that.
@@ -167,11 +170,11 @@ final class LoadRecovery<Value: Sendable> {
         do { try await proxy.clock.sleep(for: limit) } catch { throw APIError(.cancelled) }
     }
 
-    private func backOff(after error: APIError, _ decision: Bool?) async throws(APIError) {
+    private func backOff(after error: APIError, _ decision: Bool?, hasProgress: Bool) async throws(APIError) {
         let date = proxy.clock.date
         let serverDelay = error.response?.headers.retryAfter(at: date, limit: policy.maxRetryAfter)
         if isOfRelogin, let serverDelay, serverDelay > call.service.reloginTimeout / 4 { throw error }
-        let delay = try retryDelay(after: error, decision, serverDelay)
+        let delay = try retryDelay(after: error, decision, serverDelay, hasProgress: hasProgress)
         // The pause is in the queue, where the load keeps its order.
         if let response = error.response, let pause = pause(after: response, at: date), pause >= delay {
             call.trace?.willWait(for: .retry, limit: delay)
@@ -201,6 +204,7 @@ final class LoadRecovery<Value: Sendable> {
 
     private func pause(after response: APIResponse, at date: Date) -> Duration? {
         guard response.status == 429, policy.pausesHost, call.exchangeLane != nil, isOfService(response),
+            !proxy.loads.needsNoPlace(call.id),
             let delay = response.headers.retryAfter(at: date, limit: policy.maxRetryAfter), delay > .zero
         else { return nil }
         return delay
@@ -210,15 +214,16 @@ final class LoadRecovery<Value: Sendable> {
     @inline(never) private func retryDelay(
         after error: APIError,
         _ decision: Bool?,
-        _ serverDelay: Duration?
+        _ serverDelay: Duration?,
+        hasProgress: Bool
     ) throws(APIError) -> Duration {
         guard retryCount < policy.maxRetries, decision ?? policy.isRetryable(error) else { throw error }
         let isPostponed = serverDelay != nil && error.isOfPostponedRequest
         let mayRepeat = isRepeatable || isPostponed && policy.retryAfterAppliesToAllMethods
         guard decision == true || mayRepeat else { throw error }
-        // The server itself spreads the retries that it asks for.
-        let isAskedFor = isPostponed && serverDelay.map { $0 > .zero } == true
-        guard isAskedFor || call.service.retryBudget.takeRetry(of: policy, at: proxy.clock.uptime) else {
+        // The server itself spreads the retries that it asks for; what continues is not sent once more.
+        let isFree = hasProgress || isPostponed && serverDelay.map { $0 > .zero } == true
+        guard isFree || call.service.retryBudget.takeRetry(of: policy, at: proxy.clock.uptime) else {
             throw error.withReason("the budget of the retries of a minute is used up")
         }
         let delay = max(policy.delay(before: retryCount), serverDelay ?? .zero)

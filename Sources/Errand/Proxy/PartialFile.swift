@@ -46,7 +46,7 @@ final class PartialFile: LoadFile {
         place = try FilePlace(destination)
         key = PartialRecord.key(of: resource, for: cookies?.account ?? "")
         let stem = place.isInFolder ? PartialNames.hash(resource.absoluteString) : nil
-        names = PartialNames(of: place.target, stem: stem)
+        names = PartialNames(of: place.target, stem: stem, mode: place.modeOfPart)
         location = FileLocation(names.file, target: place.target)
     }
 
@@ -170,11 +170,13 @@ extension PartialFile: HTTPBodyReceiver {
     var expectation: HTTPBodyExpectation { .large }
 
     func begin(status: Int, headers: HTTPHeaders) throws(TransportError) -> Bool {
+        // Also of a request for the whole.
+        let isWhole = headers.hasRangeOfWhole == true
         switch status {
-        case 206:
+        case 206 where !isWhole || state.withLock(\.isContinuing):
             try continueBody(headers)
             return true
-        case 200...203, 207..<300:
+        case 200...203, 206..<300:
             try restart(as: PartialRecord(headers, key: key, source: state.withLock(\.source)))
             return true
         default:

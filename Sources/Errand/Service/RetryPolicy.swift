@@ -117,8 +117,10 @@ extension HTTPHeaders {
             return Swift.min(Int32(text).map { .seconds($0) } ?? limit, limit)
         }
         guard let moment = CookieDate.parse(text.utf8) else { return nil }
-        // By the server's clock, if it is known.
-        let seconds = moment.timeIntervalSince(self["Date"].flatMap(HTTPDate.parse) ?? date)
+        // By the server's clock, if it is known (RFC 9111 section 4.2.3).
+        let age = TimeInterval(CacheControl.seconds(self["Age"]) ?? 0)
+        let now = self["Date"].flatMap(HTTPDate.parse)?.addingTimeInterval(age) ?? date
+        let seconds = moment.timeIntervalSince(now)
         return Swift.min(.seconds(Swift.min(Swift.max(seconds, 0), 1e9)), limit)
     }
 }

@@ -137,6 +137,48 @@ struct ResumedDownloadTests {
         if bytes != 1_000 { try expectComplete() }
     }
 
+    @Test func `A retry after progress takes nothing from the budget`() async throws {
+        for _ in 0..<3 { files.cutNext(after: 70_000) }
+        let request = try request {
+            $0.retryPolicy = RetryPolicy()
+            $0.retryPolicy.baseDelay = .zero
+            ($0.retryPolicy.budget, $0.retryPolicy.minRetriesPerMinute) = (0, 0)
+        }
+        #expect(await outcome(request) == nil)
+        try expectComplete()
+    }
+
+    @Test func `A download that begins again makes progress a few times, and then only beyond where it has been`()
+        async throws
+    {
+        // Nothing says that a part is one of the same file.
+        files.change { $0.etag = nil }
+        for _ in 0..<7 { for bytes: Int64 in [70_000, 140_000] { files.cutNext(after: bytes) } }
+        let request = try request {
+            $0.retryPolicy = RetryPolicy()
+            $0.retryPolicy.baseDelay = .zero
+        }
+        #expect(await outcome(request) == .transport)
+        #expect(files.ranges.count == 10)
+    }
+
+    @Test func `What is to replace a private file is private from its first byte on`() async throws {
+        try Data("old".utf8).write(to: target)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: target.path)
+        files.cutNext(after: 100_000)
+        #expect(await outcome(try request()) == .transport)
+        let part = folder.url.appending(path: ".photo.jpg.errand-part1").path
+        #expect(try FileManager.default.attributesOfItem(atPath: part)[.posixPermissions] as? Int == 0o600)
+    }
+
+    @Test(arguments: ["3", "*"]) func `A 206 with everything is as good as a 200`(_ length: String) async throws {
+        let headers = "ETag: \"1\"\r\nContent-Length: 3\r\nContent-Range: bytes 0-2/\(length)\r\n\r\n"
+        files.reply(.script(.write("HTTP/1.1 206 Partial Content\r\n" + headers + "abc")))
+        #expect(await outcome(try request()) == nil)
+        #expect(files.ranges == [nil])
+        try expectComplete(Data("abc".utf8))
+    }
+
     @Test(arguments: TransportKind.allCases)
     func `The cookies of a download that is cut are stored`(_ kind: TransportKind) async throws {
         files.change { $0.headers = ["Set-Cookie": "sid=new; Path=/"] }

@@ -412,6 +412,10 @@ struct RetryTests {
             "Date": "Tue, 14 Nov 2023 \(hour):13:20 GMT", "Retry-After": "Tue, 14 Nov 2023 \(hour):13:25 GMT",
         ]
         #expect(headers.retryAfter(at: clock.date, limit: .seconds(60)) == .seconds(5))
+        // A cache has kept it since.
+        var stored = headers
+        stored["Age"] = "3"
+        #expect(stored.retryAfter(at: clock.date, limit: .seconds(60)) == .seconds(2))
     }
 
     @Test func `The budget ignores loads that are older than a minute`() {
