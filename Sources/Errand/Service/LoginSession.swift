@@ -277,6 +277,8 @@ extension APIError {
     var leavesLoginUndecided: Bool {
         switch type {
         case .noNetwork, .timeout, .transport, .security: true
+        // The page of a captive portal, for example.
+        case .decoding: response?.isSuccess == true && response?.headers.mediaType == "text/html"
         // Without a response, the one of a relogin of another service, or of a shared one.
         case .http: status.map { $0 >= 500 || $0 == 429 } ?? (underlying as? APIError)?.leavesLoginUndecided ?? false
         default: false

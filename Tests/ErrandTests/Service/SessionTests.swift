@@ -286,6 +286,30 @@ struct SessionTests: SessionScene {
         withExtendedLifetime((requests, early)) {}
     }
 
+    @Test func `A page in the place of a token, as of a captive portal, does not end the session`() async {
+        let tries = Counter()
+        let transport = ScriptedTransport { request in
+            if request.url.path.hasSuffix("login") {
+                guard tries.next() == 1 else { return .json(goodsJSON([])) }
+                return HTTPResponse(status: 200, headers: ["Content-Type": "Text/HTML"], body: Data("<html>".utf8))
+            }
+            return request.headers["X-Token"] == "t0" ? .status(401) : .json(goodsJSON([]))
+        }
+        let proxy = proxy(transport)
+        account.login = { [proxy] in
+            let login = GoodsRequest(proxy: proxy)
+            (login.path, login.customLogin) = ("/login", true)
+            _ = try await login.value()
+        }
+        let first = load(proxy)
+        #expect(await screen.ending() == .failure(.decoding))
+        #expect(account.expiries == 0)
+        let second = load(proxy)
+        #expect(await screen.ending() == .success)
+        #expect(account.logins == 2 && account.expiries == 0)
+        withExtendedLifetime((first, second)) {}
+    }
+
     @Test func `The reason of a renewal that failed quotes no text of the login server`() async {
         let proxy = proxy { .json(#"{"errcode":5,"msg":"s3cret"}"#, status: 503) }
         let request = load(proxy)
