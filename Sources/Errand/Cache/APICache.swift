@@ -47,6 +47,7 @@ public final class APICache: Sendable {
     }
 
     private static let queue = DispatchQueue(label: "errand.cache", qos: .utility)
+    private static let reports = DispatchQueue(label: "errand.cache.reports", qos: .utility)
 
     let usesHeuristics: Bool
     private let folder: String
@@ -254,10 +255,14 @@ public final class APICache: Sendable {
 
     private func report(_ error: APICacheError) {
         problems.record([error])
-        problems.report()
+        // Not on the thread of a load or a transport, which what the app does would stop.
+        Self.reports.async { self.problems.report() }
     }
 
     func reportProblems() { problems.report() }
+
+    /// Returns when the problems are reported that loads have had until now, for example before a process exits.
+    package static func waitForReports() { reports.sync {} }
 
     // MARK: Removing
 

@@ -39,11 +39,13 @@ final class ProblemReporter<Reported: Problem>: Sendable {
 
     /// Records the problems whose kind was not recorded since it was last resolved.
     func record(_ problems: [Reported], resolved: Set<Reported.Kind> = []) {
+        let hasHook = hook != nil || state.withLock({ $0.owner })?.onError != nil
         state.withLock { state in
             state.current.subtract(resolved)
-            // As many as may wait for a hook.
+            // As many as may wait until there is a hook.
             let new = problems.filter {
-                $0.kind == repeated ? state.unreported.count < 100 : state.current.insert($0.kind).inserted
+                $0.kind == repeated
+                    ? hasHook || state.unreported.count < 100 : state.current.insert($0.kind).inserted
             }
             state.unreported.removeAll { old in old.kind != repeated && new.contains { $0.kind == old.kind } }
             state.unreported += new

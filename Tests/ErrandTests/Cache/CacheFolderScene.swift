@@ -90,7 +90,10 @@ final class CacheFolderNetwork: Sendable {
 /// Records the errors of caches.
 final class CacheErrorRecorder: Sendable {
     private let errors = Lock<[APICacheError]>([])
-    var kinds: [APICacheError.Kind] { errors.withLock { $0.map(\.kind) } }
+    var kinds: [APICacheError.Kind] {
+        APICache.waitForReports()
+        return errors.withLock { $0.map(\.kind) }
+    }
 
     /// For an error hook.
     @Sendable func record(_ error: any Error) {
@@ -100,7 +103,8 @@ final class CacheErrorRecorder: Sendable {
 
     /// Those since the last call.
     func take() -> [APICacheError.Kind] {
-        errors.withLock { errors in
+        APICache.waitForReports()
+        return errors.withLock { errors in
             defer { errors = [] }
             return errors.map(\.kind)
         }

@@ -490,7 +490,18 @@ struct ProblemReporterTests {
         #expect(problems.kinds == [.setAside, .cannotWrite, .setAside])
     }
 
-    @Test func `CookieFileErrorRecorder are kept until there is an owner, and reported to the first one`() {
+    @Test func `As many as wait for a hook are reported, and without one a hundred are kept`() {
+        for hook in [problems.report, nil] {
+            let reporter = ProblemReporter<CookieFileError>(repeating: .setAside, hook: hook)
+            for _ in 0..<150 { reporter.record([error(.setAside)]) }
+            let owner = Owner()
+            reporter.attach(to: owner)
+            #expect(owner.problems.kinds.count == (hook == nil ? 100 : 0))
+        }
+        #expect(problems.kinds.count == 150)
+    }
+
+    @Test func `Errors are kept until there is an owner, and reported to the first one`() {
         let reporter = ProblemReporter<CookieFileError>(repeating: .setAside)
         reporter.record([error(.cannotRead)])
         reporter.report()

@@ -20,6 +20,7 @@ import Foundation
             for command in commands {
                 await probe.execute(command.split(separator: ",", omittingEmptySubsequences: false))
             }
+            APICache.waitForReports()
             // At the end, so that the writes of the cache are the first ones of this process.
             for line in probe.lines + probe.problems.lines { printLine(line) }
             _exit(0)
