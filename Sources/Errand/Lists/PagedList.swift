@@ -13,7 +13,8 @@ struct PagedList<Item> {
     private(set) var lastPageLoad: RequestID?
     // How often edits have made the load request the same part again.
     private var repeatCount = 0
-    private var hasRepeatedForAbsentItem = false
+    // How often edits of items that the list does not have have done so.
+    private var absentCount = 0
     // How many successive previous pages have added no row.
     private var emptyPreviousRun = 0
     // The parameters of the loaded pages, and those of the newest reload, which may have failed.
@@ -50,7 +51,7 @@ struct PagedList<Item> {
         // A hook of this load began the pending one, which is newer.
         if let pending, pending.id > id { return position }
         if let pending { setState(of: pending.part, to: .idle) }
-        if followUp != part { (repeatCount, hasRepeatedForAbsentItem) = (0, false) }
+        if followUp != part { (repeatCount, absentCount) = (0, 0) }
         if let followUp { setState(of: followUp, to: .idle) }
         followUp = nil
         if part != .remaining { staged = LoadedPages() }
@@ -97,10 +98,11 @@ struct PagedList<Item> {
 
     /// An edit of an item that the list does not have makes a page that is loading out of date, which may have it.
     ///
-    /// Once for each load: an app may apply the events of many lists to each of them, more often than the server responds.
+    /// A few times for each load: an app may apply the events of many lists to each of them, more often than the server
+    /// responds.
     mutating func applyToAbsentItem() {
-        guard !hasRepeatedForAbsentItem, pending != nil || followUp == .remaining else { return }
-        hasRepeatedForAbsentItem = true
+        guard absentCount < 3, pending.map({ !$0.isOutdated }) ?? (followUp == .remaining) else { return }
+        absentCount += 1
         outdatePending(next: true, previous: true)
     }
 
@@ -179,7 +181,7 @@ struct PagedList<Item> {
     /// Items and positions do not change.
     mutating func fail(_ id: RequestID, with error: APIError) -> ListChange? {
         guard let failed = pending, failed.id == id else { return nil }
-        (pending, repeatCount, hasRepeatedForAbsentItem) = (nil, 0, false)
+        (pending, repeatCount, absentCount) = (nil, 0, 0)
         staged = LoadedPages()
         let isCancelled = error.type == .cancelled
         setState(of: failed.part, to: isCancelled ? .idle : .failed(error))

@@ -63,8 +63,8 @@ extension APIManager where Self: PagedManager {
     /// Sends nothing if a page is already loading.
     ///
     /// - Parameters:
-    ///   - indicator: Shown now, and hidden when the load ends; retained until then. Not shown at the end of the list, nor if a
-    ///     page is already loading. None by default.
+    ///   - indicator: Shown now, and hidden when the load ends, also one that runs already; retained until then. Not shown at the
+    ///     end of the list. None by default.
     ///   - message: The text of the indicator; none by default.
     /// - Returns: The ID of the load that runs now; `nil` at the end of the list.
     @discardableResult
@@ -149,12 +149,17 @@ extension APIManager {
         receiver: EndingReceiver = .delegate
     ) -> RequestID? {
         switch pager?.decision(for: part) ?? .begin(part) {
-        case .skip: nil
-        case .join(let id) where proxy.loads.join(id): join(id, receiver: receiver)
+        case .skip: return nil
+        case .join(let id) where proxy.join(id):
+            if let indicator {
+                indicator.showLoading(message)
+                wait(for: id) { _ in indicator.hideLoading() }
+            }
+            return join(id, receiver: receiver)
         // Its last caller has left it meanwhile.
-        case .join: load(part, indicator: indicator, message: message, receiver: receiver)
+        case .join: return load(part, indicator: indicator, message: message, receiver: receiver)
         case .begin(let part):
-            begin(loading: part, input: nil, indicator: indicator, message: message, receiver: receiver)
+            return begin(loading: part, input: nil, indicator: indicator, message: message, receiver: receiver)
         }
     }
 }

@@ -204,12 +204,18 @@ struct ListIndicatorTests {
         #expect(server.queries.dropFirst().allSatisfy { $0.hasSuffix("text=pen") })
     }
 
-    @Test func `A page that is already loading keeps its indicator`() async {
+    @Test func `That of a page that is already loading is shown until its ending, too`() async {
         let (first, second) = (IndicatorSpy(), IndicatorSpy())
-        let id = list.loadNextPage(indicator: first)
-        #expect(list.loadNextPage(indicator: second) == id)
-        #expect(await screen.ending() == .success)
-        #expect(first.shown.count == 1 && first.isBalanced && second.shown.isEmpty)
+        for load in [{ $0.loadNextPage(indicator: first) }, { $0.reload(indicator: first) }]
+            as [@MainActor (OffsetNumbers) -> RequestID?]
+        {
+            let id = load(list)
+            #expect(list.loadNextPage(indicator: second, message: "pulled") == id)
+            #expect(!second.isBalanced)
+            #expect(await screen.ending() == .success)
+            await suspend(while: !second.isBalanced)
+        }
+        #expect(first.shown.count == 2 && first.isBalanced && second.shown == ["pulled", "pulled"])
     }
 
     @Test func `A load that is superseded, cancelled or fails hides its indicator`() async {

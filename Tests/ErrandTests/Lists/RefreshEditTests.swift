@@ -113,10 +113,27 @@ struct RefreshEditTests {
         // Events of another list arrive with each response.
         server.onResponse = { [list] in try list.remove(id: 1_000) }
         await load(1)
-        #expect(server.queries.count == requests + 4 && list.appendState.error == nil)
+        #expect(server.queries.count == requests + 6 && list.appendState.error == nil)
         server.onResponse = { [list] in try list.remove(id: 1_000, onServer: false) }
         await load(1)
-        #expect(server.queries.count == requests + 5, "it is no edit of the server's list")
+        #expect(server.queries.count == requests + 7, "it is no edit of the server's list")
+    }
+
+    @Test func `Each of several items that the list does not have any more makes a reload begin again`() async throws {
+        await load(1)
+        let (count, removed) = (server.queries.count, Array(server.entries[0..<2]))
+        for entry in removed { try list.remove(id: entry.id) }
+        server.onResponse = { [server, list] in
+            // The app learns of each success after the response has been made.
+            guard case let index = server.queries.count - count - 1, index < 2 else { return }
+            server.entries.removeAll { $0.id == removed[index].id }
+            let wasFound = try list.remove(id: removed[index].id)
+            #expect(!wasFound)
+        }
+        list.reload()
+        await list.waitUntilLoaded()
+        #expect(server.queries.count == count + 3)
+        #expect(list.items == Array(server.entries.prefix(list.items.count)))
     }
 
     @Test func `A refresh that begins again has no cursor of the page that an edit moved`() async throws {
