@@ -44,6 +44,8 @@ import Foundation
     private var active: [ObjectIdentifier: ImageFetch<Image>] = [:]
     private var queue = ImageQueue<ImageFetch<Image>>()
     private var running: [ObjectIdentifier: ImageFetch<Image>] = [:]
+    /// Those that have given up their places until they are sent again.
+    private var postponed: Set<ObjectIdentifier> = []
     private var session: UserSession
     private var callerCount = 0
     private var otherServices: [String: APIService] = [:]
@@ -234,9 +236,10 @@ import Foundation
         for fetch in active.values where fetch.source.hasSameImage(as: source) {
             let isReload = (fetch.request.cachePolicy ?? options.cachePolicy) == .reload
             guard case .waiting = fetch.state, !isReload else { continue }
+            let former = fetch.rank
             let callers = fetch.removeCallers(of: request.target)
             proxy.deliver { for caller in callers { self.end(caller, with: .success(image), of: fetch.session) } }
-            if fetch.callers.isEmpty { end(fetch) } else if !callers.isEmpty { rankDidChange(of: fetch) }
+            if fetch.callers.isEmpty { end(fetch) } else if fetch.rank != former { rankDidChange(of: fetch) }
         }
     }
 
@@ -275,6 +278,7 @@ import Foundation
         let state = exchange(&fetch.state, with: .ended)
         queue.remove(fetch)
         running[ObjectIdentifier(fetch)] = nil
+        postponed.remove(ObjectIdentifier(fetch))
         if fetches[fetch.source] === fetch { fetches[fetch.source] = nil }
         let callers = fetch.removeCallers()
         if case .loading(let id) = state { proxy.cancelRequest(id) }
@@ -341,11 +345,18 @@ import Foundation
         if fetch.rank.priority != options.priority { rankDidChange(of: fetch) }
     }
 
-    /// A load that waits for a retry has no place; it takes one more when it goes on.
+    /// A load that waits for a retry has no place, unless as many as there are places wait already; it takes one more when it
+    /// goes on.
     private func setWaiting(_ isWaiting: Bool, _ fetch: ImageFetch<Image>) {
         guard case .loading = fetch.state, !fetch.source.isInRelogin else { return }
-        running[ObjectIdentifier(fetch)] = isWaiting ? nil : fetch
-        if isWaiting { startWaiting() }
+        let key = ObjectIdentifier(fetch)
+        guard isWaiting else {
+            if postponed.remove(key) != nil { running[key] = fetch }
+            return
+        }
+        guard postponed.count < maxConcurrentLoads, running.removeValue(forKey: key) != nil else { return }
+        postponed.insert(key)
+        startWaiting()
     }
 
     /// An address that begins with a host has the scheme of the service (RFC 3986 section 5.2.2).

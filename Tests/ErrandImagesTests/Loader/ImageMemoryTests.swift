@@ -139,6 +139,18 @@ struct ImageMemoryTests {
         #expect(scene.sent == [7, 7])
     }
 
+    @Test func `An image that waits for several targets keeps its place when the app puts one into memory`() async {
+        let scene = ImageScene(holds: true, places: 1)
+        scene.load(1)
+        let targets = [nil, 20].map { scene.loader.load(ImageScene.image(7, $0)) { _ in } }
+        scene.load(8)
+        scene.loader.setCachedImage(Picture(number: 99), for: ImageScene.image(7))
+        scene.network.releaseAll()
+        await scene.reach(3)
+        #expect(scene.sent == [1, 7, 8])
+        withExtendedLifetime(targets) {}
+    }
+
     @Test func `An image that waits is not loaded when the app puts it into memory`() async {
         let scene = ImageScene(holds: true, places: 1)
         scene.load(1)

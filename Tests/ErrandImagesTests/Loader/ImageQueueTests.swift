@@ -141,6 +141,33 @@ struct ImageQueueTests {
         #expect(Set(scene.endings.suffix(2)) == ["1: image 1", "2: image 2"])
     }
 
+    @Test func `As many images as there are places may leave them for a retry`() async {
+        let counts = Lock((current: 0, highest: 0))
+        let refused = Lock(Set<String>())
+        let network = ImageNetwork(holds: true)
+        let scene = ImageScene(network: network, places: 2, service: .sample { $0.retryPolicy = RetryPolicy() }) {
+            let name = $0.url.lastPathComponent
+            if refused.withLock({ $0.insert(name).inserted }) {
+                return .status(503, headers: ["Retry-After": "4"])
+            }
+            counts.withLock { ($0.current, $0.highest) = ($0.current + 1, max($0.highest, $0.current + 1)) }
+            defer { counts.withLock { $0.current -= 1 } }
+            return try await network.respond($0)
+        }
+        for number in 1...9 { scene.load(number) }
+        await scene.clock.waitForSleepers(4)
+        #expect(scene.loader.fetchCount == 4)
+        scene.clock.advance(by: .seconds(4))
+        await suspend(while: counts.withLock(\.current) < 4)
+        network.releaseAll()
+        while scene.endings.count < 9 {
+            let ended = scene.endings.count
+            await suspend(while: scene.endings.count == ended && scene.clock.sleepers == 0)
+            scene.clock.advance(by: .seconds(4))
+        }
+        #expect(counts.withLock(\.highest) == 4)
+    }
+
     // MARK: Prefetch
 
     @Test(arguments: [(1, 1), (2, 1), (3, 1), (4, 2), (9, 4)])
