@@ -464,8 +464,18 @@ struct RequestQueueAdmissionTests {
         let started = Lock<[String]>([])
         #expect(!queue.enter(other) { _ in started.withLock { $0.append("other") } })
         let raised = QueueLane(host: "a", priority: .userInitiated)
-        let wait = Task { await queue.admission(to: last, wish: { (raised, false) }) }
-        await suspend(while: queue.waitingCount < 2)
+        let wishes = Counter()
+        let wait = Task {
+            await queue.admission(
+                to: last,
+                wish: {
+                    _ = wishes.next()
+                    return (raised, false)
+                }
+            )
+        }
+        // The second time, it has been moved.
+        await suspend(while: wishes.count < 2)
         queue.leave(first)
         #expect(await wait.value == raised)
         #expect(started.withLock(\.count) == 0)
