@@ -165,14 +165,21 @@ final class SharedExchanges: Sendable {
     ///
     /// Returns whether the exchange is not to be sent.
     private func removeIfCancelled(_ name: SharedExchange.Name, in loads: LoadTable) -> Bool {
-        let (isActive, abandoned) = exchanges.withLock { exchanges -> (Bool, SharedExchange?) in
-            guard let shared = exchanges[name.key], shared.number == name.number else { return (false, nil) }
-            // Under both locks, because a load that joins meanwhile may be active.
-            guard !loads.containsAny(of: shared.members.keys) else { return (true, nil) }
-            return (false, exchanges.removeValue(forKey: name.key))
+        while true {
+            let members = Set(members(of: name).map(\.id))
+            guard !members.isEmpty else { return true }
+            if loads.containsAny(of: members) { return false }
+            let shared = exchanges.withLock { exchanges -> SharedExchange? in
+                // A load that has joined meanwhile may be active.
+                guard let shared = exchanges[name.key], shared.number == name.number,
+                    Set(shared.members.keys) == members
+                else { return nil }
+                return exchanges.removeValue(forKey: name.key)
+            }
+            guard let shared else { continue }
+            shared.resumeAll(returning: .failure(APIError(.cancelled)))
+            return true
         }
-        abandoned?.resumeAll(returning: .failure(APIError(.cancelled)))
-        return !isActive
     }
 
     private func leave(_ key: SharedExchange.Key, id: RequestID) -> SharedExchange.Waiter? {
