@@ -280,10 +280,10 @@ struct RedactionTests {
             // The least of some, because other work on the machine slows a thread down.
             let loop = (0..<4).map { _ in time { _ = text.utf8.split { $0 == 0 }.count } }.min() ?? 0
             // A debug build needs 250 to 700 times as long as the loop, and with a regular expression for each segment ten times
-            // that; an optimized one about a microsecond for each byte, also on a busy machine less than four.
-            let limit = max(1_500 * loop, 4e-6 * Double(count))
-            // Once, unless other work slows the thread down for that time.
-            let own = (0..<10).lazy.map { _ in
+            // that; an optimized one less than a microsecond for each byte.
+            let limit = max(1_500 * loop, 1e-6 * Double(count))
+            // Once, unless other work slows the thread down for that time; what the host takes away counts as the thread's.
+            let own = (0..<30).lazy.map { _ in
                 time {
                     for name in names { _ = redactor.value(ofHeader: name, text) }
                     for type in types { _ = redactor.body(Data(text.utf8), contentType: type) }
