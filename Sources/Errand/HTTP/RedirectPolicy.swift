@@ -5,9 +5,10 @@ import Foundation
 /// If the policy refuses a redirect, or if `Location` is empty or only a fragment, the redirect is the response of the request,
 /// with its status and its `Location`.
 ///
-/// If the number of redirects exceeds the limit, the request fails with ``TransportError/Kind/badResponse``. A redirect to a URL
-/// that was already requested with the same method and body fails in the same way at once, because the server would redirect it
-/// again; but a `GET`, `HEAD` or `OPTIONS` is sent again if its cookies have changed, as after a login.
+/// If the number of redirects exceeds the limit, or two `Location` lines differ, the request fails with
+/// ``TransportError/Kind/badResponse``. A redirect to a URL that was already requested with the same method and body fails in the
+/// same way at once, because the server would redirect it again; but a `GET`, `HEAD` or `OPTIONS` is sent again if its cookies have
+/// changed, as after a login.
 ///
 /// If it is followed, a redirect from `https` to `http`, or one that would send a body to another origin, fails with
 /// ``TransportError/Kind/security``, and another origin receives no secret header. The body of a redirect that is followed does not
@@ -47,6 +48,9 @@ extension HTTPRequest {
     /// receives only headers that cannot be secret, and never a body.
     func redirected(by response: HTTPResponse) throws(TransportError) -> HTTPRequest? {
         guard mayFollow(response.status), let location = response.headers.location else { return nil }
+        guard response.headers.fields(named: "Location").allSatisfy({ $0.bytes == location.bytes }) else {
+            throw TransportError(.badResponse, "the response has two locations")
+        }
         var next = self
         next.url = try target(of: location)
         next.changeMethod(for: response.status)

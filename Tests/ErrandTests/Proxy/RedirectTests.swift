@@ -658,6 +658,25 @@ struct RedirectBodyTests {
     }
 
     #if os(Linux)
+    @Test(arguments: [RedirectPolicy.follow, .refuse])
+    func `A redirect to two locations is a bad response`(_ policy: RedirectPolicy) async throws {
+        let server = try FixtureServer.start { request in
+            let headers: HeaderLines = ["Location": "/there", "Content-Length": "0"]
+            return switch request.path {
+            case "/here": Response(status: 302, headers: headers + ["location": "/elsewhere"], steps: [])
+            case "/twice": Response(status: 302, headers: headers + ["location": "/there"], steps: [])
+            default: .text("there")
+            }
+        }
+        let proxy = APIProxy(service: .sample(), transport: try CurlTransport())
+        var request = HTTPRequest(.get, server.url("/here"))
+        request.redirectPolicy = policy
+        let error = await #expect(throws: APIError.self) { try await proxy.send(request) }
+        #expect(error?.reason?.contains("two locations") == true)
+        #expect(try await proxy.send(HTTPRequest(.get, server.url("/twice"))).body == Data("there".utf8))
+        #expect(server.requests.map(\.path) == ["/here", "/twice", "/there"])
+    }
+
     @Test func `A redirect whose body ends leaves its connection to the next request`() async throws {
         let server = try server(.large)
         let proxy = APIProxy(service: .sample(), transport: try CurlTransport())
