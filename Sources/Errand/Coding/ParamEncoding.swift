@@ -7,7 +7,8 @@ public struct ParamEncoding: Sendable, Hashable {
     /// How the elements of an array are named; an empty array is not written.
     ///
     /// An element that is an object or an array has an index in every case, `a[0][b]=1`, because PHP cannot assign the members
-    /// of `a[][b]=1&a[][c]=2` to elements; Rails reads it as a hash with the key `0`.
+    /// of `a[][b]=1&a[][c]=2` to elements; Rails reads it as a hash with the key `0`. A parameter that is named `a[]` is named as
+    /// one that is `a`, except by ``repeated``.
     public enum Arrays: Sendable, Hashable {
         /// `a[]=1&a[]=2`, as in PHP and Rails.
         case brackets
@@ -81,9 +82,10 @@ public struct ParamEncoding: Sendable, Hashable {
 
 extension ParamEncoding {
     func name(of element: JSONValue, at index: Int, in name: String) -> String {
-        switch (arrays, element) {
-        case (.indexed, _), (_, .array), (_, .object): "\(name)[\(index)]"
-        case (.brackets, _): name + "[]"
+        let stem = name.hasSuffix("[]") ? name.dropLast(2) : name[...]
+        return switch (arrays, element) {
+        case (.indexed, _), (_, .array), (_, .object): "\(stem)[\(index)]"
+        case (.brackets, _): stem + "[]"
         case (.repeated, _): name
         }
     }

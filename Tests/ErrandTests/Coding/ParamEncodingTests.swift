@@ -221,6 +221,22 @@ struct ParamPlacementTests {
         #expect(try sent(.get, repeated, params).query == "a[0][b]=1&a[1][c]=2&m[0]=1&m[0]=2&m[1]=3")
     }
 
+    @Test(arguments: [
+        (ParamEncoding.Arrays.brackets, "a[]=1&a[]=2&a[2][b]=3&a[3][]=4"), (.repeated, "a[]=1&a[]=2&a[2][b]=3&a[3]=4"),
+        (.indexed, "a[0]=1&a[1]=2&a[2][b]=3&a[3][0]=4"),
+    ])
+    func `An array whose name has brackets already gets no others`(
+        _ arrays: ParamEncoding.Arrays,
+        _ text: String
+    ) throws {
+        let params: APIParams = ["a[]": [1, 2, ["b": 3], [4]] as JSONValue]
+        let encoding = ParamEncoding(arrays: arrays)
+        #expect(try sent(.get, .json.encoding(encoding), params).query == text)
+        let parts = try sent(.post, .multipart.encoding(encoding), params).body
+        #expect(text.split(separator: "&").allSatisfy { parts.contains("name=\"\($0.split(separator: "=")[0])\"") })
+        #expect(try sent(.get, .json.encoding(encoding), ["a[]": 1]).query == "a[]=1")
+    }
+
     @Test func `Elements of an array that are not sent leave no gap between the indexes`() throws {
         let params: APIParams = ["a": [nil, 1, nil, ["b": nil], [], ["b": 2]] as JSONValue]
         let indexed = RequestSerializer.json.encoding(ParamEncoding(arrays: .indexed))
