@@ -173,8 +173,9 @@ extension APIService {
             throw APIError(refusing: url, allowed: [baseURL], reason: reason)
         }
         guard !query.isEmpty else { return url }
-        let separator = url.absoluteString.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
-        guard let complete = URL(verbatim: url.absoluteString + separator + query) else {
+        var text = url.absoluteString
+        text.append(query: query)
+        guard let complete = URL(verbatim: text) else {
             throw APIError(.invalidRequest, reason: "the path and its query make no URL")
         }
         return complete

@@ -306,13 +306,17 @@ struct BaseURL: Sendable {
         let isBase = path.isEmpty || path.utf8.first == UInt8(ascii: "?")
         if isBase ? endsWithSlash : path.utf8.first != UInt8(ascii: "/") { text += "/" }
         text += path
-        var hasQuery = path.utf8.contains(UInt8(ascii: "?"))
-        for part in [self.query, query] where !part.isEmpty {
-            text += hasQuery ? "&" : "?"
-            text += part
-            hasQuery = true
-        }
+        for part in [self.query, query] where !part.isEmpty { text.append(query: part) }
         return URL(verbatim: text)
+    }
+}
+
+extension String {
+    /// Appends a part of the query to a URL, which may have a query, or end with the `?` of one.
+    mutating func append(query: String) {
+        let former = utf8.drop { $0 != UInt8(ascii: "?") }.count
+        if former != 1 { self += former == 0 ? "?" : "&" }
+        self += query
     }
 }
 

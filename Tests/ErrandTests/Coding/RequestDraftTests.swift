@@ -32,6 +32,11 @@ struct RequestDraftTests {
         #expect(try url("/a?b=c", ["d": 1]) == "http://shop.test/api/a?b=c&d=1")
         #expect(try url("/a", ["d": 1], base: "http://shop.test/?key=k#top") == "http://shop.test/a?key=k&d=1")
         #expect(try url("/a", [:]) == "http://shop.test/api/a")
+        #expect(try url("/a?", ["d": 1]) == "http://shop.test/api/a?d=1")
+        #expect(try url("/a?", ["d": 1], base: "http://shop.test/?key=k") == "http://shop.test/a?key=k&d=1")
+        #expect(try url("http://shop.test/a?", ["d": 1]) == "http://shop.test/a?d=1")
+        #expect(try url("/a?b=?", ["d": 1]) == "http://shop.test/api/a?b=?&d=1")
+        #expect(try url("/a?") == "http://shop.test/api/a?")
         #expect(try url("?act=login", base: "http://shop.test/api.php") == "http://shop.test/api.php?act=login")
     }
 
