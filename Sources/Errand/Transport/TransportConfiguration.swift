@@ -15,7 +15,8 @@ public struct TransportConfiguration: Sendable {
     public enum Proxy: Sendable {
         /// The proxy server of the environment variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, all but the
         /// first also in upper case; on Apple's platforms, that of the system's settings. The transport of Linux uses no proxy
-        /// server if none of the first three is set when it is created; otherwise, it reads the variables for each request.
+        /// server if none of the first three is set when it is created; otherwise, it reads the variables for each request. It
+        /// ignores an entry of `no_proxy` with a port.
         case environment
         /// This proxy server; the URL has a host and the scheme `http`, `https`, `socks4`, `socks4a`, `socks5` or `socks5h`, and
         /// may contain user and password. Apple's platforms support only `http`, `https` and `socks5h`.
