@@ -173,7 +173,9 @@ extension PartialFile: HTTPBodyReceiver {
         // Also of a request for the whole.
         let isWhole = headers.hasRangeOfWhole == true
         switch status {
-        case 206 where !isWhole || state.withLock(\.isContinuing):
+        case 206 where !isWhole || state.withLock(\.isContinuing),
+            // Some servers send a part with the status of the whole.
+            200 where headers.hasRangeOfWhole == false && state.withLock(\.isContinuing):
             try continueBody(headers)
             return true
         case 200...203, 206..<300:

@@ -479,7 +479,7 @@ struct ResumedDownloadTests {
 
     /// Responses to a request for the rest from 100,000 that do not continue it.
     enum Lie: CaseIterable, Sendable {
-        case otherStart, otherLength, otherTag, noTag, noRange, severalParts, unsatisfiable, coded, unit
+        case otherStart, otherLength, otherTag, noTag, noRange, severalParts, unsatisfiable, coded, unit, okay
 
         fileprivate var response: Response {
             let (rest, length) = ([UInt8](repeating: 66, count: 200_000), FileServer.length)
@@ -498,6 +498,7 @@ struct ResumedDownloadTests {
             case .coded:
                 .gzip(rest, status: 206, headers: ["Content-Range": "bytes 100000-299999/\(length)", "ETag": "\"1\""])
             case .unit: part("items 100000-299999/\(length)")
+            case .okay: .bytes(rest, headers: ["ETag": "\"1\"", "Content-Range": "bytes 99999-299998/\(length)"])
             }
         }
     }
