@@ -186,6 +186,7 @@ extension APIProxy {
     /// Does nothing for a load that has a timer or no deadline.
     func startTimer<Value>(of call: Call<Value>) {
         guard let deadline = call.deadline else { return }
+        let end = clock.uptime + deadline
         let timer = Task { [weak self, clock, id = call.id] in
             if deadline > .zero, (try? await clock.sleep(for: deadline)) == nil { return }
             guard let self, let load = loads[id] else { return }
@@ -194,6 +195,6 @@ extension APIProxy {
             // Not before: the work would deliver that it was cancelled.
             stopWork(of: load)
         }
-        if !loads.setTimer(timer, of: call.id) { timer.cancel() }
+        if !loads.setTimer(timer, until: end, of: call.id) { timer.cancel() }
     }
 }

@@ -174,6 +174,12 @@ final class LoadRecovery<Value: Sendable> {
         let date = proxy.clock.date
         let serverDelay = error.response?.headers.retryAfter(at: date, limit: policy.maxRetryAfter)
         if isOfRelogin, let serverDelay, serverDelay > call.service.reloginTimeout / 4 { throw error }
+        // It would end as a timeout, without the response. At its deadline, one that falls back uses what is stored.
+        if let serverDelay, let end = proxy.loads.deadline(of: call.id), call.cache?.rule != .fallback,
+            proxy.clock.uptime + serverDelay >= end
+        {
+            throw error
+        }
         let delay = try retryDelay(after: error, decision, serverDelay, hasProgress: hasProgress)
         // The pause is in the queue, where the load keeps its order.
         if let response = error.response, let pause = pause(after: response, at: date), pause >= delay {

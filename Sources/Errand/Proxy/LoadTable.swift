@@ -89,13 +89,16 @@ final class LoadTable: Sendable {
     func setWaiting(in lane: QueueLane, of id: RequestID) -> Bool { update(id) { $0.lane = $0.lane ?? lane } != nil }
 
     /// Keeps the timer that there is.
-    func setTimer(_ timer: Task<Void, Never>, of id: RequestID) -> Bool {
+    func setTimer(_ timer: Task<Void, Never>, until end: Duration, of id: RequestID) -> Bool {
         update(id) { load in
             guard load.timer == nil else { return false }
-            load.timer = timer
+            load.timer = DeadlineTimer(until: end, timer)
             return true
         } == true
     }
+
+    /// By the clock, when its deadline passes; `nil` if no deadline runs.
+    func deadline(of id: RequestID) -> Duration? { update(id, \.timer?.end) ?? nil }
 
     /// While a load queues, no deadline runs; does nothing once it has begun, which may be on another thread.
     func removeTimer(of id: RequestID) {
@@ -181,8 +184,7 @@ struct ActiveLoad {
     /// `nil` if it was admitted at once.
     fileprivate(set) var lane: QueueLane?
     fileprivate(set) var task: Task<Void, Never>?
-    /// Waits for the deadline.
-    fileprivate(set) var timer: Task<Void, Never>?
+    fileprivate(set) var timer: DeadlineTimer?
     /// Boxed, because most loads have none, and hundreds of thousands may wait.
     fileprivate(set) var box: Boxed<Transfer>?
 
@@ -222,6 +224,16 @@ struct ActiveLoad {
         guard let file else { return interrupted(.cancelled(isMistake: isMistake)) }
         file.discardLater(isRefused: false) { [interrupted] in interrupted(.cancelled(isMistake: isMistake)) }
     }
+}
+
+/// Waits for the deadline of a load; an object, because most loads have none.
+final class DeadlineTimer: Sendable {
+    let end: Duration
+    private let task: Task<Void, Never>
+
+    init(until end: Duration, _ task: Task<Void, Never>) { (self.end, self.task) = (end, task) }
+
+    func cancel() { task.cancel() }
 }
 
 /// Why a load ends before its work does.

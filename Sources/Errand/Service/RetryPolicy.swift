@@ -28,9 +28,10 @@ public struct RetryPolicy: Sendable {
     public var maxDelay: Duration = .seconds(10)
     /// The longest delay that a server may request with `Retry-After` (RFC 9110 section 10.2.3); 60 s by default.
     ///
-    /// A longer delay is reduced to this value. After status 429 (RFC 6585 section 4), all requests of the service to the host
-    /// that are in the queue wait for the delay there, in order, and can be cancelled as usual; not those whose turn has come,
-    /// whose headers or adapters take longer. Requests of a relogin do not wait.
+    /// A longer delay is reduced to this value. A load whose deadline would pass before its end fails at once, with the response,
+    /// unless it has ``CachePolicy/fallback``. After status 429 (RFC 6585 section 4), all requests of the service to the host that
+    /// are in the queue wait for the delay there, in order, and can be cancelled as usual; not those whose turn has come, whose
+    /// headers or adapters take longer. Requests of a relogin do not wait.
     public var maxRetryAfter: Duration = .seconds(60)
     /// Decides whether a load is sent again after an error; `nil` by default.
     ///

@@ -110,17 +110,32 @@ struct DeadlineTests {
     }
 
     @Test func `The deadline includes back-off`() async {
+        let (never, requests) = (Latch(), Counter())
         let transport = ScriptedTransport { _ in
-            var response = HTTPResponse.status(429)
-            response.headers["Retry-After"] = "30"
-            return response
+            guard requests.next() > 1 else { return .status(429, headers: ["Retry-After": "9"]) }
+            try await never.wait()
+            return .json(goodsJSON([]))
         }
         let request = load(proxy(transport) { $0.retryPolicy = RetryPolicy() })
         await clock.waitForSleepers(2)
-        clock.advance(by: .seconds(10))
+        clock.advance(by: .seconds(9))
+        await transport.waitForRequests(2)
+        clock.advance(by: .seconds(1))
         #expect(await screen.ending() == .failure(.timeout))
-        #expect(transport.requests.count == 1)
         withExtendedLifetime(request) {}
+    }
+
+    @Test(arguments: [429, 503], [false, true])
+    func `A load whose deadline would pass in the delay that a server asks for fails at once, with the response`(
+        _ status: Int,
+        _ isCoalescing: Bool
+    ) async {
+        let transport = ScriptedTransport { _ in .status(status, headers: ["Retry-After": "10"]) }
+        let proxy = proxy(transport) { $0.retryPolicy = RetryPolicy() }
+        let request = load(proxy, isCoalescing: isCoalescing)
+        #expect(await screen.ending() == .failure(.http))
+        #expect(request.error?.status == status)
+        #expect(transport.requests.count == 1)
     }
 
     @Test(arguments: [false, true])

@@ -74,12 +74,13 @@ struct LoadTableTests {
     @Test func `The timer of a load that queues is removed, and that of one that has begun is not`() {
         let ids = insert(2)
         let timers = ids.map { _ in Task<Void, Never> { _ = try? await Latch().wait() } }
-        for (id, timer) in zip(ids, timers) { #expect(table.setTimer(timer, of: id)) }
+        for (id, timer) in zip(ids, timers) { #expect(table.setTimer(timer, until: .seconds(1), of: id)) }
         table.setBegun(ids[0])
         for id in ids { table.removeTimer(of: id) }
         #expect(timers.map { $0.isCancelled } == [false, true])
+        #expect(ids.map(table.deadline) == [.seconds(1), nil])
         // The one that is kept ends with its load.
-        #expect(!table.setTimer(Task {}, of: ids[0]))
+        #expect(!table.setTimer(Task {}, until: .seconds(2), of: ids[0]))
         _ = table.claim(ids[0])
         #expect(timers[0].isCancelled)
     }

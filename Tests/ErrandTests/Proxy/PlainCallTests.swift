@@ -278,19 +278,25 @@ struct ServiceCallTests: SessionScene {
     }
 
     @Test func `Its deadline covers its retries, and the service's is the default`() async {
-        let transport = ScriptedTransport { _ in .status(503, headers: ["Retry-After": "30"]) }
+        let (never, requests) = (Latch(), Counter())
+        let transport = ScriptedTransport { _ in
+            guard requests.next().isMultiple(of: 2) else { return .status(503, headers: ["Retry-After": "9"]) }
+            try await never.wait()
+            return .status(200)
+        }
         let proxy = proxy(transport)
-        for isOwn in [true, false] {
+        for (isOwn, count) in [(true, 2), (false, 4)] {
             var service = APIService.sample { $0.retryPolicy = RetryPolicy() }
             var request = HTTPRequest(.get, URL("/a"))
             if isOwn { request.deadline = .seconds(10) } else { service.deadline = .seconds(10) }
             let call = Task { [request, service] in try await proxy.send(request, to: service) }
             await clock.waitForSleepers(2)
-            clock.advance(by: .seconds(10))
+            clock.advance(by: .seconds(9))
+            await transport.waitForRequests(count)
+            clock.advance(by: .seconds(1))
             #expect(await #expect(throws: APIError.self) { try await call.value }?.type == .timeout)
             await suspend(while: clock.sleepers > 0)
         }
-        #expect(transport.requests.count == 2)
     }
 
     @Test func `A body of a 2xx response is in the file, which any other leaves unchanged`() async throws {
