@@ -46,9 +46,10 @@ extension HTTPBody {
     /// ```
     ///
     /// Each attempt reads a new sequence: also a retry, the attempt after a relogin, and a redirect that keeps the body. The next
-    /// element is requested when the previous one has been handed to the connection. If an attempt ends early, the task that
-    /// reads the sequence is cancelled but not awaited. The old sequence may therefore still be running when the next one is
-    /// created, so sequences must not share a position, such as that of one `FileHandle`.
+    /// element is requested when the previous one has been handed to the connection; small ones, of less than 16 KiB together, are
+    /// handed to it together if they are ready. If an attempt ends early, the task that reads the sequence is cancelled but not
+    /// awaited. The old sequence may therefore still be running when the next one is created, so sequences must not share a
+    /// position, such as that of one `FileHandle`.
     ///
     /// The load fails with `storage` if the sequence throws, or if its number of bytes is not ``length``. The connection is then
     /// closed, so that the server does not accept the incomplete body as complete. The load fails with `timeout` if the sequence

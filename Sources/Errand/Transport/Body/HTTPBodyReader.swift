@@ -141,8 +141,12 @@ extension TransportError {
 
 /// The bytes of a body stream between the task that reads the sequence and the thread that sends them.
 ///
-/// Contains at most one element of the sequence; the next one is requested when all bytes of it have been read.
+/// Contains at most one element of the sequence, after small ones that are sent with it; the next one is requested when all bytes
+/// have been read.
 final class HTTPBodyFeed: Sendable {
+    /// Until there are as many bytes, elements are joined while nothing has read them: each read is a write to the network.
+    private static let smallBytes = 16_384
+
     private struct State: Sendable {
         var chunk = Data()
         var end: Result<Void, TransportError>?
@@ -203,22 +207,24 @@ final class HTTPBodyFeed: Sendable {
         }
     }
 
-    /// Waits until the element is read.
+    /// Waits until the element is read, if it is not small.
     private func put(_ chunk: Data) async throws {
-        let ready = state.withLock { state -> (@Sendable () -> Void)? in
-            guard !state.isCancelled else { return nil }
-            state.chunk = chunk
-            return exchange(&state.ready, with: nil)
+        let (ready, isSmall) = state.withLock { state -> ((@Sendable () -> Void)?, Bool) in
+            guard !state.isCancelled else { return (nil, true) }
+            if state.chunk.isEmpty { state.chunk = chunk } else { state.chunk.append(chunk) }
+            return (exchange(&state.ready, with: nil), state.chunk.count < Self.smallBytes)
         }
         ready?()
-        await withCancellableContinuation(ifCancelled: ()) { continuation in
-            state.withLock { state -> Void? in
-                guard !state.chunk.isEmpty else { return () }
-                state.producer = continuation
-                return nil
+        if !isSmall {
+            await withCancellableContinuation(ifCancelled: ()) { continuation in
+                state.withLock { state -> Void? in
+                    guard !state.chunk.isEmpty else { return () }
+                    state.producer = continuation
+                    return nil
+                }
+            } remove: {
+                state.withLock { exchange(&$0.producer, with: nil) }
             }
-        } remove: {
-            state.withLock { exchange(&$0.producer, with: nil) }
         }
         // The state is cancelled before the task.
         if state.withLock(\.isCancelled) { throw CancellationError() }

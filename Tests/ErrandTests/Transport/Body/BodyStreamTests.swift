@@ -152,6 +152,34 @@ struct BodyStreamTests {
         #expect(lead.withLock { $0 } <= 100_000)
     }
 
+    @Test("small elements that are ready are read together, and none waits for the next one")
+    func smallElements() async throws {
+        let gates = [1: Latch(), 4: Latch()]
+        let parts = Counter()
+        let body = HTTPBody.stream {
+            AsyncStream<Data> {
+                let part = parts.next()
+                try? await gates[part]?.wait()
+                return part < 5 ? Data("\(part)".utf8) : nil
+            }
+        }
+        var reader = try HTTPBodyReader(body)
+        #expect(try Self.text(from: &reader) == nil)
+        gates[1]?.open()
+        await suspend(while: parts.count < 4)
+        #expect(try Self.text(from: &reader) == "123")
+        #expect(try Self.text(from: &reader) == nil)
+        gates[4]?.open()
+        await suspend(while: parts.count < 5)
+        #expect(try Self.text(from: &reader) == "4")
+    }
+
+    private static func text(from reader: inout HTTPBodyReader) throws -> String? {
+        var bytes = [UInt8](repeating: 0, count: 100)
+        let count = try bytes.withUnsafeMutableBytes { bytes throws(TransportError) in try reader.read(into: bytes) }
+        return count.map { String(decoding: bytes[..<$0], as: UTF8.self) }
+    }
+
     #if os(Linux)
     @Test("an early response ends the sequence")
     func earlyResponse() async throws {
