@@ -8,13 +8,11 @@ extension UIActivityIndicatorView: LoadingIndicator {
     /// which it keeps.
     public func showLoading(_ message: String?) {
         if let message { accessibilityLabel = message }
-        if SharedIndicators.add(self) { startAnimating() }
+        startAnimating()
     }
 
     /// Stops the animation with the last of the loads that share the view.
-    public func hideLoading() {
-        if SharedIndicators.remove(self) { stopAnimating() }
-    }
+    public func hideLoading() { stopAnimating() }
 }
 
 #if !os(tvOS)
@@ -25,13 +23,11 @@ extension UIRefreshControl: LoadingIndicator {
     /// Does not scroll to a control that the user has not pulled.
     public func showLoading(_ message: String?) {
         if let message { attributedTitle = NSAttributedString(string: message) }
-        if SharedIndicators.add(self), !isRefreshing { beginRefreshing() }
+        if !isRefreshing { beginRefreshing() }
     }
 
     /// Ends refreshing with the last of the loads that share the control.
-    public func hideLoading() {
-        if SharedIndicators.remove(self) { endRefreshing() }
-    }
+    public func hideLoading() { endRefreshing() }
 }
 #endif
 #endif

@@ -1,12 +1,69 @@
-/// Shows that a request is loading, for example with a spinner or a line in a terminal.
+/// Shows that something is loading, for example with a spinner or a line in a terminal.
 ///
-/// A load retains its indicator until the load has ended, so every call of ``showLoading(_:)`` is followed by a call of
-/// ``hideLoading()``. Several loads may share an indicator.
+/// Several loads may share an indicator: it is shown with the first of them and hidden with the last one, so every call of
+/// ``showLoading(_:)`` is followed by a call of ``hideLoading()`` before the next one. The loads retain it.
 @MainActor public protocol LoadingIndicator: AnyObject {
-    /// A load has begun. Called once for each load, on the main actor, inside the call that began it.
+    /// The first load has begun, or one with another message, for which the indicator has just been hidden. Called on the main
+    /// actor, inside the call that began the load.
     func showLoading(_ message: String?)
 
-    /// A load has ended, whether or not it was sent. Called once for each load, on the main actor, before the delegate receives
-    /// the ending.
+    /// The last load has ended, whether or not it was sent. Called on the main actor, before the delegate receives the ending.
     func hideLoading()
+}
+
+/// The indicators of loads and groups, each of which has an entry only while it is retained here.
+@MainActor enum SharedIndicators {
+    private static var ofLoads: [RequestID: [any LoadingIndicator]] = [:]
+    private static var shown: [ObjectIdentifier: Entry] = [:]
+
+    private struct Entry {
+        var count = 0
+        var message: String?
+        var isVisible = false
+    }
+
+    /// Shows an indicator until ``hideAll(of:)``; one that the load has already may get another message.
+    static func show(_ indicator: any LoadingIndicator, _ message: String?, of id: RequestID) {
+        let isKnown = ofLoads[id]?.contains { $0 === indicator } == true
+        if !isKnown { ofLoads[id, default: []].append(indicator) }
+        show(indicator, message, counting: isKnown ? 0 : 1)
+    }
+
+    static func hideAll(of id: RequestID) {
+        // Most loads have none.
+        guard !ofLoads.isEmpty else { return }
+        for indicator in ofLoads.removeValue(forKey: id) ?? [] { hide(indicator) }
+    }
+
+    /// Each call is followed by one of ``hide(_:)``, until which the caller retains the indicator.
+    static func show(_ indicator: any LoadingIndicator, _ message: String?) { show(indicator, message, counting: 1) }
+
+    private static func show(_ indicator: any LoadingIndicator, _ message: String?, counting count: Int) {
+        let id = ObjectIdentifier(indicator)
+        var entry = shown[id] ?? Entry()
+        let isChanged = message != nil && message != entry.message
+        entry.count += count
+        entry.message = message ?? entry.message
+        shown[id] = entry
+        if entry.isVisible {
+            guard isChanged else { return }
+            shown[id]?.isVisible = false
+            indicator.hideLoading()
+        }
+        // Others may have been begun or ended in there.
+        guard let entry = shown[id], !entry.isVisible else { return }
+        shown[id]?.isVisible = true
+        indicator.showLoading(entry.message)
+    }
+
+    static func hide(_ indicator: any LoadingIndicator) {
+        let id = ObjectIdentifier(indicator)
+        guard let entry = shown[id] else { return }
+        guard entry.count == 1 else {
+            shown[id]?.count -= 1
+            return
+        }
+        shown[id] = nil
+        if entry.isVisible { indicator.hideLoading() }
+    }
 }

@@ -151,10 +151,7 @@ extension APIManager {
         switch pager?.decision(for: part) ?? .begin(part) {
         case .skip: return nil
         case .join(let id) where proxy.join(id):
-            if let indicator {
-                indicator.showLoading(message)
-                wait(for: id) { _ in indicator.hideLoading() }
-            }
+            if let indicator { SharedIndicators.show(indicator, message, of: id) }
             return join(id, receiver: receiver)
         // Its last caller has left it meanwhile.
         case .join: return load(part, indicator: indicator, message: message, receiver: receiver)

@@ -57,7 +57,7 @@ extension APIManager {
         load.trace?.begin()
         if self.progress != nil { self.progress = nil }
         if activity != nil { activity = nil }
-        indicator?.showLoading(message)
+        if let indicator { SharedIndicators.show(indicator, message, of: load.id) }
         load.send { () throws(APIError) in try load.call(input, page, options, of: self) }
         return load.id
     }
@@ -418,7 +418,7 @@ extension APIManager {
         }
         guard let manager else {
             if outcome.error == nil { removeTemporaryFile() }
-            indicator?.hideLoading()
+            SharedIndicators.hideAll(of: id)
             return
         }
         if !manager.removeLoad(id) { manager.endingCount -= 1 }
@@ -428,7 +428,7 @@ extension APIManager {
         if outcome.error == nil, !isReceived { removeTemporaryFile() }
         let receiver = manager.receivers.removeValue(forKey: id) ?? .delegate
         if let part = manager.pager?.followUp { begin(part, after: receiver, of: manager) }
-        indicator?.hideLoading()
+        SharedIndicators.hideAll(of: id)
         notifyObserver?()
         notify(receiver, of: manager, with: outcome)
     }
