@@ -16,8 +16,8 @@
     /// - a load that was cancelled, or whose request has been released,
     /// - a load that `loadData` has not joined and that an async call has begun, such as ``APIManager/value(params:progress:)`` or
     ///   ``APIManager/pages(params:)``, because that call throws the error, and
-    /// - the requests of a group: an ``APIBatch`` or ``APIChain`` that ``APIGroup/start()`` has begun presents one error when
-    ///   it fails; see ``APIGroup``.
+    /// - the requests of a group: an ``APIBatch`` or ``APIChain`` that ``APIGroup/start(indicator:message:)`` has begun presents one
+    ///   error when it fails; see ``APIGroup``.
     func presentError(_ error: APIError, of request: BaseAPIRequest)
 }
 

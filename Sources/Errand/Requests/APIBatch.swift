@@ -57,11 +57,15 @@ public final class APIBatch: APIGroup {
         response: @escaping @MainActor (Manager.Response) -> Response
     ) -> APIOutcome<Response> {
         let outcome = APIOutcome<Response>()
-        append { group throws(APIError) in try await outcome.load(in: group, { request }, response: response) }
+        let step: Step = { group throws(APIError) in
+            try await outcome.load(in: group, { request }, response: response)
+        }
+        append(step, whileRunning: false)
         return outcome
     }
 
-    override func perform(_ steps: [Step]) async throws(APIError) {
+    override func perform() async throws(APIError) {
+        let steps = steps
         let failure = await withTaskGroup(of: APIError?.self) { group in
             for step in steps {
                 group.addTask {

@@ -15,7 +15,7 @@ public final class APIChain: APIGroup {
     /// - Parameter delegate: Receives the ending of the chain; not retained.
     public override init(delegate: (any APIGroupDelegate)? = nil) { super.init(delegate: delegate) }
 
-    /// Adds a request; traps if the chain has begun.
+    /// Adds a request; traps if the chain has ended.
     ///
     /// - Returns: The request's outcome.
     @discardableResult
@@ -23,11 +23,13 @@ public final class APIChain: APIGroup {
         add { request }
     }
 
-    /// Adds a request that is created when the ones before have ended; traps if the chain has begun.
+    /// Adds a request that is created when the ones before have ended; traps if the chain has ended.
+    ///
+    /// A chain that runs may grow: a closure of it, or its delegate, adds requests that depend on a response.
     ///
     /// - Parameters:
     ///   - make: Returns the request; called once, on the main actor. An error that is not an ``APIError`` becomes the
-    ///     underlying error of an `invalidRequest`.
+    ///     underlying error of an `invalidRequest`; `APIError(.cancelled)` ends the chain as cancelled.
     ///   - recover: Returns a replacement response after the request, or `make`, failed, for example that of another request. An
     ///     error that it throws fails the chain. Not called when the chain or its request is cancelled. Without this closure, a
     ///     failure of the request fails the chain.
@@ -38,7 +40,7 @@ public final class APIChain: APIGroup {
         recover: (@MainActor (APIError) async throws -> Manager.Response)? = nil
     ) -> APIOutcome<Manager.Response> {
         let outcome = APIOutcome<Manager.Response>()
-        append { group throws(APIError) in
+        let step: Step = { group throws(APIError) in
             do throws(APIError) {
                 let request = { () throws(APIError) -> Manager in
                     do { return try make() } catch { throw APIError(thrownBy: "make", error) }
@@ -59,13 +61,16 @@ public final class APIChain: APIGroup {
                 }
             }
         }
+        append(step, whileRunning: true)
         return outcome
     }
 
-    override func perform(_ steps: [Step]) async throws(APIError) {
-        for step in steps {
+    override func perform() async throws(APIError) {
+        // Each may add others.
+        while finishedCount < steps.count {
+            cancelIfAbandoned()
             defer { recordFinished() }
-            try await step(self)
+            try await steps[finishedCount](self)
         }
     }
 }

@@ -5,19 +5,20 @@ public import Observation
 /// A group runs once and ends once: it notifies one method of its delegate, and every call of ``run()`` returns or throws. The
 /// delegates of its requests are not notified of their endings.
 ///
-/// If a group that ``start()`` began fails, it calls the ``ErrorPresenter`` of one request, once, before its delegate. A batch
-/// presents the first failure of a request that presents errors; a chain presents the failure that ended it, if that is the
-/// failure of a request, or of what recovers from it. A group that only ``run()`` began throws its error instead.
+/// If a group that ``start(indicator:message:)`` began fails, it calls the ``ErrorPresenter`` of one request, once, before its
+/// delegate. A batch presents the first failure of a request that presents errors; a chain presents the failure that ended it, if
+/// that is the failure of a request, or of what recovers from it. A group that only ``run()`` began throws its error instead.
 ///
 /// A running group retains itself and its requests. When it has ended, it releases the requests and the closures that create
-/// them; only the ``APIOutcome``s remain.
+/// them; only the ``APIOutcome``s remain. If its delegate is released while requests are left, the group is cancelled when the
+/// next of them ends, or would begin; not if somebody waits for it in ``run()``.
 @MainActor @Observable public class APIGroup {
     typealias Step = @MainActor (APIGroup) async throws(APIError) -> Void
 
     /// Receives the ending of the group.
     ///
     /// Not retained.
-    @ObservationIgnored public weak var delegate: (any APIGroupDelegate)?
+    @ObservationIgnored public weak var delegate: (any APIGroupDelegate)? { didSet { hasDelegate = delegate != nil } }
     /// How the group ended: `nil` until it has ended, `cancelled` if it was cancelled.
     public private(set) var result: Result<Void, APIError>?
     /// The number of requests of the group that have succeeded, failed, or been cancelled.
@@ -25,13 +26,20 @@ public import Observation
     /// The number of requests in the group.
     public private(set) var count = 0
 
-    @ObservationIgnored private var steps: [Step] = []
+    @ObservationIgnored private(set) var steps: [Step] = []
     private var task: Task<Void, Never>?
+    // Also when it has been released.
+    @ObservationIgnored private var hasDelegate: Bool
+    @ObservationIgnored private var isAwaited = false
+    @ObservationIgnored private var indicators: [any LoadingIndicator] = []
     // The error to present.
     @ObservationIgnored private var failure: (error: APIError, present: (APIError) -> Void)?
     @ObservationIgnored private var presentsErrors = false
 
-    init(delegate: (any APIGroupDelegate)?) { self.delegate = delegate }
+    init(delegate: (any APIGroupDelegate)?) {
+        hasDelegate = delegate != nil
+        self.delegate = delegate
+    }
 
     /// Whether the group has begun and has not ended.
     public var isRunning: Bool { task != nil }
@@ -40,15 +48,24 @@ public import Observation
     ///
     /// If ``run()`` has already begun the group, this begins nothing, but lets the group present its error. Does nothing after
     /// the ending.
-    public func start() {
+    ///
+    /// - Parameters:
+    ///   - indicator: Shown until the group has ended, and hidden before the delegate receives the ending; none by default.
+    ///   - message: The text of the indicator.
+    public func start(indicator: (any LoadingIndicator)? = nil, message: String? = nil) {
+        guard result == nil else { return }
         presentsErrors = true
         begin()
+        guard let indicator else { return }
+        indicators.append(indicator)
+        SharedIndicators.show(indicator, message)
     }
 
     /// Begins the group, unless it has begun, and waits for its ending; cancelling the task cancels the group.
     ///
     /// - Throws: The group's error; `cancelled` when it was cancelled.
     public func run() async throws(APIError) {
+        isAwaited = true
         begin()
         if let task {
             await withTaskCancellationHandler {
@@ -65,10 +82,11 @@ public import Observation
     /// Does nothing if the group does not run. After it has returned, neither success nor failure is delivered.
     public func cancel() { task?.cancel() }
 
-    func perform(_ steps: [Step]) async throws(APIError) {}
+    func perform() async throws(APIError) {}
 
-    func append(_ step: @escaping Step) {
-        precondition(task == nil && result == nil, "A request was added to a group that has begun")
+    func append(_ step: @escaping Step, whileRunning: Bool) {
+        precondition(result == nil, "A request was added to a group that has ended")
+        precondition(task == nil || whileRunning, "A request was added to a batch that has begun")
         steps.append(step)
         count += 1
     }
@@ -77,7 +95,10 @@ public import Observation
         finishedCount += 1
         guard !Task.isCancelled else { return }
         delegate?.group(self, didFinish: finishedCount, of: count)
+        if finishedCount < count { cancelIfAbandoned() }
     }
+
+    func cancelIfAbandoned() { if hasDelegate, delegate == nil, !isAwaited { cancel() } }
 
     /// Keeps the first failure of a request that presents errors.
     func recordFailure(_ error: APIError, _ present: @escaping (APIError) -> Void) {
@@ -93,7 +114,7 @@ public import Observation
         guard task == nil, result == nil else { return }
         task = Task {
             do throws(APIError) {
-                try await perform(steps)
+                try await perform()
                 end(with: .success(()))
             } catch {
                 end(with: .failure(error))
@@ -109,6 +130,7 @@ public import Observation
         let ending = task?.isCancelled == true ? .failure(APIError(.cancelled)) : outcome
         result = ending
         let failure = exchange(&failure, with: nil)
+        for indicator in exchange(&indicators, with: []) { SharedIndicators.hide(indicator) }
         switch ending.ending {
         case .success: delegate?.groupDidSucceed(self)
         case .cancelled: delegate?.groupDidCancel(self)
@@ -128,7 +150,7 @@ extension APIGroup: CustomReflectable {
 ///
 /// Not retained.
 ///
-/// A group ends in exactly one of the three endings, on the main actor, after ``APIGroup/start()`` has returned.
+/// A group ends in exactly one of the three endings, on the main actor, after ``APIGroup/start(indicator:message:)`` has returned.
 @MainActor public protocol APIGroupDelegate: AnyObject {
     /// The group has succeeded; the responses are in its ``APIOutcome``s, except for requests that were cancelled alone.
     func groupDidSucceed(_ group: APIGroup)

@@ -315,6 +315,122 @@ struct APIChainTests {
         #expect(server.proxy.activeRequests.isEmpty)
     }
 
+    @Test func `A chain that runs may grow, in a closure and in its delegate`() async throws {
+        let chain = APIChain(delegate: screen)
+        chain.add { [server] in
+            chain.add(server.goods("/goods/3"))
+            return server.goods("/goods/1")
+        }
+        chain.add(server.goods("/goods/2"))
+        screen.onEvent = { [server] _, event in
+            if event == .progress(3, 3) { chain.add(server.goods("/goods/4")) }
+        }
+        try await chain.run()
+        #expect(server.paths == (1...4).map { "/goods/\($0)" })
+        #expect(screen.events == [.progress(1, 3), .progress(2, 3), .progress(3, 3), .progress(4, 4), .success])
+        #expect(chain.count == 4 && chain.finishedCount == 4)
+    }
+
+    @Test func `A closure ends a chain without a failure by a cancellation`() async throws {
+        let chain = APIChain(delegate: screen)
+        chain.add(server.goods("/goods/1"))
+        chain.add { () throws -> GoodsRequest in
+            throw APIError(.cancelled)
+        } recover: { _ in
+            []
+        }
+        chain.add(server.goods("/goods/3"))
+        chain.start()
+        try? await chain.run()
+        #expect(screen.events.last == .cancelled && server.paths == ["/goods/1"])
+    }
+
+    @Test func `A group whose delegate is released is cancelled, and sends nothing more`() async {
+        var screen: GroupScreen? = GroupScreen()
+        let chain = APIChain(delegate: screen)
+        let first = chain.add(server.goods("/later/goods/1"))
+        let payment = chain.add(server.goods("/goods/2"))
+        chain.start()
+        await server.transport.waitForRequests()
+        screen = nil
+        server.later.open()
+        await suspend(while: chain.isRunning)
+        #expect(chain.result?.error?.type == .cancelled)
+        #expect((try? first.value.map(\.id)) == [1] && payment.result?.error?.type == .cancelled)
+        #expect(server.paths == ["/later/goods/1"])
+
+        screen = GroupScreen()
+        let unsent = APIChain()
+        unsent.delegate = screen
+        unsent.add(server.goods("/goods/3"))
+        unsent.start()
+        screen = nil
+        await suspend(while: unsent.isRunning)
+        #expect(unsent.result?.error?.type == .cancelled && server.paths.count == 1)
+
+        screen = GroupScreen()
+        let batch = APIBatch(delegate: screen)
+        let hanging = batch.add(server.goods("/hang/4"))
+        batch.add(server.goods("/goods/5"))
+        batch.start()
+        screen = nil
+        await suspend(while: batch.isRunning)
+        #expect(hanging.result?.error?.type == .cancelled)
+    }
+
+    @Test func `A group that somebody waits for, or that has no delegate by intent, goes on without one`() async throws
+    {
+        for isAwaited in [true, false] {
+            var screen: GroupScreen? = GroupScreen()
+            let chain = APIChain(delegate: screen)
+            for number in 1...3 { chain.add(server.goods("/goods/\(number)")) }
+            chain.start()
+            if isAwaited {
+                screen = nil
+                try await chain.run()
+            } else {
+                chain.delegate = nil
+                screen = nil
+                await suspend(while: chain.isRunning)
+            }
+            #expect(chain.result?.error == nil && chain.finishedCount == 3)
+            #expect(screen == nil)
+        }
+    }
+
+    @Test func `A group that is cancelled when it shows its indicator sends nothing`() async {
+        final class Canceller: LoadingIndicator {
+            var group: APIGroup?
+            func showLoading(_ message: String?) { group?.cancel() }
+            func hideLoading() { group = nil }
+        }
+        let (chain, canceller) = (APIChain(delegate: screen), Canceller())
+        canceller.group = chain
+        chain.add(server.goods("/goods/1"))
+        chain.start(indicator: canceller)
+        await suspend(while: chain.isRunning)
+        #expect(screen.events == [.cancelled] && server.paths.isEmpty && canceller.group == nil)
+    }
+
+    @Test func `A group shows its indicators from its start to its ending, before its delegate`() async throws {
+        for path in ["/goods/1", "/fail/1"] {
+            let (indicator, other) = (IndicatorSpy(), IndicatorSpy())
+            let batch = APIBatch(delegate: screen)
+            batch.add(server.goods(path))
+            batch.add(server.goods("/goods/2"))
+            screen.onEvent = { _, event in
+                if case .progress = event { #expect(!indicator.isBalanced) } else { #expect(indicator.isBalanced) }
+            }
+            batch.start(indicator: indicator, message: "Loading …")
+            batch.start(indicator: other)
+            #expect(indicator.shown == ["Loading …"] && other.shown == [nil])
+            try? await batch.run()
+            #expect(indicator.hides == 1 && other.hides == 1)
+            batch.start(indicator: indicator)
+            #expect(indicator.shown.count == 1, "it has ended")
+        }
+    }
+
     @Test func `A chain that has ended retains nothing`() async throws {
         let chain = APIChain(delegate: screen)
         weak var captured: Screen?
