@@ -40,16 +40,19 @@ extension APIProxy {
             if !loads.setTask(task, of: call.id) { task.cancel() }
         }
         let number = call.id.queueNumber
-        guard let lane = call.lane, !queue.enter(QueuePlace(number: number, lane: lane), start: work) else {
+        // One that is repeated may have another priority by now.
+        let lane = call.lane.map { loads.lane(of: call.id) ?? $0 }
+        guard let lane, !queue.enter(QueuePlace(number: number, lane: lane), start: work) else {
             // Where it will wait, so that its priority can be changed before.
             if call.queuesLater, !call.isCoalescing, let lane = call.exchangeLane {
                 _ = loads.setWaiting(in: lane, of: call.id)
             }
-            return work((call.lane, .zero))
+            return work((lane, .zero))
         }
         // A load that was cancelled meanwhile may have left the queue before it entered it.
         if !loads.setWaiting(in: lane, of: call.id) { queue.withdraw([(number, lane)]) }
         call.trace?.didQueue()
+        if loads.needsNoPlace(call.id) { queue.admitAnyway(number) }
     }
 
     /// Ends loads that were removed from the table.
@@ -141,7 +144,7 @@ extension APIProxy {
         guard loads.join(id, as: role) else { return false }
         guard EnvironmentScope.isOfLoad else { return true }
         loads.setNeedsNoPlace(id)
-        if let lane = loads.lane(of: id) { queue.admitAnyway(QueuePlace(number: id.queueNumber, lane: lane)) }
+        queue.admitAnyway(id.queueNumber)
         sharedExchanges.admitAnyway(id, in: queue)
         return true
     }

@@ -65,8 +65,11 @@ final class LoadTurn<Value: Sendable> {
 
     private func takePlace() async throws(APIError) {
         place = .unknown
+        // A cancel and those that join the load look there for it.
+        if let lane = slot.ownLane { _ = proxy.loads.setWaiting(in: lane, of: call.id) }
         slot = try await slot.acquire { [proxy, call] in proxy.loads.wish(of: call.id) }
         place = .held
+        guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
     }
 
     /// Releases the place, unless the response may mean that the login has expired.

@@ -63,6 +63,8 @@ final class QueueSlot: Sendable {
     }
 
     var hasPlace: Bool { place != nil }
+    /// `nil` for one that is always admitted.
+    var ownLane: QueueLane? { place?.lane }
 
     /// Returns the slot with the priority that it has by then.
     @discardableResult func acquire(

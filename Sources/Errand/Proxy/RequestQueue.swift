@@ -59,28 +59,22 @@ final class RequestQueue: Sendable {
     func leaveUnlessReserved(_ place: QueuePlace) { update { $0.leaveUnlessKept(place) } }
 
     /// Moves a request that waits to the priority of `place`; returns whether there is one.
-    func move(_ place: QueuePlace) -> Bool {
-        state.withLock { state in
-            guard let waiter = state.remove(place) else { return false }
-            state.insert(waiter, at: place)
-            return true
-        }
-    }
+    func move(_ place: QueuePlace) -> Bool { state.withLock { $0.move(place) } }
 
     /// Until the wish is that of the last move: who changes it later moves the request as well.
     private func fulfill(_ wish: () -> QueueWish, at place: QueuePlace) {
         var place = place
         while true {
             let (lane, needsNoPlace) = wish()
-            if needsNoPlace { return admitAnyway(place) }
+            if needsNoPlace { return admitAnyway(place.number) }
             guard let lane, lane != place.lane else { return }
             place = QueuePlace(number: place.number, lane: lane)
             guard move(place) else { return }
         }
     }
 
-    /// Admits a request that waits although there is no room.
-    func admitAnyway(_ place: QueuePlace) { state.withLock { $0.admitAnyway(place) }?.proceed(in: place.lane) }
+    /// Admits a request that waits although there is no room, once no pause holds it back.
+    func admitAnyway(_ number: UInt64) { update { $0.setNeedsNoRoom(number) } }
 
     /// Keeps the admission also after a cancel; returns whether there is one, which ``withdraw(_:)`` may have ended.
     func setSent(at place: QueuePlace) -> Bool { state.withLock { $0.setSent(true, at: place) } }
@@ -196,6 +190,8 @@ struct RequestQueueState {
     private var hosts: [String: Int] = [:]
     /// The requests that wait, of each lane and priority.
     private var lines: [QueueLane: WaiterList<Waiter>] = [:]
+    /// Those of them that wait for a pause alone.
+    private var roomless: Set<UInt64> = []
     /// The uptime when each pause ends.
     fileprivate(set) var pauses: [QueueLane.Key: Duration] = [:]
     /// The number of holds of each lane, whose requests wait while a relogin runs.
@@ -226,15 +222,24 @@ struct RequestQueueState {
         return true
     }
 
-    mutating func admitAnyway(_ place: QueuePlace) -> Waiter? {
-        guard let waiter = remove(place) else { return nil }
-        add(place.number, of: place.lane.host)
-        return waiter
+    /// Returns whether the request waits.
+    mutating func setNeedsNoRoom(_ number: UInt64) -> Bool {
+        let isWaiting = lines.values.contains { $0.contains(number) }
+        if isWaiting { roomless.insert(number) }
+        return isWaiting
     }
 
     /// Replaces a reservation at the place.
     mutating func insert(_ waiter: Waiter, at place: QueuePlace) {
         lines[place.lane, default: WaiterList()].insert(waiter, sequence: place.number)
+    }
+
+    mutating func move(_ place: QueuePlace) -> Bool {
+        let needsNoRoom = roomless.contains(place.number)
+        guard let waiter = remove(place) else { return false }
+        insert(waiter, at: place)
+        if needsNoRoom { roomless.insert(place.number) }
+        return true
     }
 
     /// Whatever its priority is by now.
@@ -251,7 +256,9 @@ struct RequestQueueState {
     private mutating func remove(_ number: UInt64, in lane: QueueLane) -> Waiter? {
         guard let index = lines.index(forKey: lane) else { return nil }
         defer { if lines.values[index].count == 0 { lines.remove(at: index) } }
-        return lines.values[index].remove(number)
+        guard let waiter = lines.values[index].remove(number) else { return nil }
+        roomless.remove(number)
+        return waiter
     }
 
     mutating func setSent(_ isSent: Bool, at place: QueuePlace) -> Bool {
@@ -288,7 +295,7 @@ struct RequestQueueState {
     /// One connection to a host that multiplexes carries several.
     mutating func admitWaiters() -> [(waiter: Waiter, lane: QueueLane)] {
         var waiters: [(waiter: Waiter, lane: QueueLane)] = []
-        while let place = first(), let waiter = remove(place.number, in: place.lane) {
+        while let place = firstWithoutRoom() ?? first(), let waiter = remove(place.number, in: place.lane) {
             add(place.number, of: place.lane.host)
             waiters.append((waiter, place.lane))
         }
@@ -356,6 +363,14 @@ struct RequestQueueState {
         return count < min(limits.perHost, carried)
     }
 
+    private func firstWithoutRoom() -> QueuePlace? {
+        for number in roomless {
+            let lane = lines.first { pauses[$0.key.key] == nil && $0.value.contains(number) }?.key
+            if let lane { return QueuePlace(number: number, lane: lane) }
+        }
+        return nil
+    }
+
     private func first() -> QueuePlace? {
         guard admissions.count < limits.total else { return nil }
         var best: QueuePlace?
@@ -389,6 +404,11 @@ struct WaiterList<Waiter: Sendable>: Sendable {
         }
         if entries[index].waiter == nil { count += 1 }
         entries[index].waiter = waiter
+    }
+
+    func contains(_ sequence: UInt64) -> Bool {
+        let index = position(of: sequence)
+        return index < entries.count && entries[index].sequence == sequence && entries[index].waiter != nil
     }
 
     mutating func remove(_ sequence: UInt64) -> Waiter? {

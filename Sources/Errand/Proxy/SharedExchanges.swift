@@ -31,7 +31,7 @@ final class SharedExchanges: Sendable {
                 didQueue: didQueue,
                 begin: begin
             )
-            if let trace = join(key, as: member, in: call.exchangeLane, of: proxy.queue) {
+            if let trace = join(key, as: member, in: call.exchangeLane, of: proxy) {
                 start(SharedExchange.Name(key: key, number: id), request, of: call, in: generation, proxy, trace)
             }
             return nil
@@ -44,8 +44,7 @@ final class SharedExchanges: Sendable {
     /// Admits the exchange for which a load waits, although there is no room.
     func admitAnyway(_ id: RequestID, in queue: RequestQueue) {
         let exchange = exchanges.withLock { $0.values.first { $0.members[id] != nil } }
-        guard let exchange, let lane = exchange.lane else { return }
-        queue.admitAnyway(QueuePlace(number: exchange.number.sharedQueueNumber, lane: lane))
+        if let exchange { queue.admitAnyway(exchange.number.sharedQueueNumber) }
     }
 
     /// A load that begins from now on shares no exchange of before.
@@ -129,7 +128,7 @@ final class SharedExchanges: Sendable {
         _ key: SharedExchange.Key,
         as member: SharedExchange.Member,
         in lane: QueueLane?,
-        of queue: RequestQueue
+        of proxy: APIProxy
     ) -> ExchangeTrace? {
         // Events of the exchange may follow before it is known whether the load has joined it.
         member.trace?.reserve()
@@ -150,15 +149,29 @@ final class SharedExchanges: Sendable {
             return (isFirst, former, shared, shared.trace.number)
         }
         member.trace?.fillReserved(isJoined: !isFirst, isStarted: shared.stage == .admitted, exchange: exchange)
-        if shared.stage == .queued, let lane = shared.lane, lane != former {
-            _ = queue.move(QueuePlace(number: shared.number.sharedQueueNumber, lane: lane))
-        }
         switch shared.stage {
         case .begun: break
-        case .queued: member.didQueue()
+        case .queued:
+            move(SharedExchange.Name(key: key, number: shared.number), from: former, to: shared.lane, in: proxy.queue)
+            member.didQueue()
+            if proxy.loads.needsNoPlace(member.id) { proxy.queue.admitAnyway(shared.number.sharedQueueNumber) }
         case .admitted: member.begin()
         }
         return isFirst ? shared.trace : nil
+    }
+
+    /// Until its lane is that of the last move: another load may raise it meanwhile.
+    private func move(
+        _ name: SharedExchange.Name,
+        from former: QueueLane?,
+        to lane: QueueLane?,
+        in queue: RequestQueue
+    ) {
+        var (former, lane) = (former, lane)
+        while let next = lane, next != former {
+            guard queue.move(QueuePlace(number: name.number.sharedQueueNumber, lane: next)) else { return }
+            (former, lane) = (next, update(name, \.lane) ?? nil)
+        }
     }
 
     /// Removes an exchange all of whose loads have been cancelled, so that no load joins it.

@@ -221,6 +221,65 @@ struct ListEditTests {
         }
     }
 
+    @Test(arguments: [false, true])
+    func `A page repeated because of an edit has the priority of its load, and no place if others wait for it`(
+        _ isJoined: Bool
+    ) async throws {
+        struct Post: Codable, Identifiable, Sendable {
+            let id: Int
+        }
+        final class Posts: PageAPIRequest<[Post]>, APIManager {
+            let path = "/posts"
+            let method = HTTPMethod.get
+            /// Holds the decoding.
+            var isHeld: @Sendable () -> Bool = { false }
+            override var restartPolicy: RestartPolicy { .ignoreNew }
+            override var options: APIRequestOptions { .init(priority: .background) }
+            override var itemID: ItemID<Post>? { ItemID(\.id) }
+            var responseSerializer: ResponseSerializer<[Post]> {
+                ResponseSerializer { [isHeld] response, service in
+                    spin(while: isHeld())
+                    return try ResponseSerializer.json.value(of: response, from: service)
+                }
+            }
+        }
+        let (busy, page, other) = (Latch(), Latch(), Latch())
+        let transport = ScriptedTransport { request in
+            switch request.url.lastPathComponent {
+            case "busy": try await busy.wait()
+            case "posts": try await page.wait()
+            default: try await other.wait()
+            }
+            return .json(#"[{"id":1}]"#)
+        }
+        let limits = QueueLimits(perHost: 1)
+        let proxy = APIProxy(service: server.service, transport: transport, queueLimits: limits)
+        let first = APIRequest<JSONValue>("/busy", proxy: proxy)
+        first.loadData()
+        let posts = Posts(proxy: proxy)
+        let id = posts.reload()
+        var service = server.service
+        if isJoined {
+            posts.isHeld = { [loads = proxy.loads] in !loads.needsNoPlace(id) }
+            service.commonHeaders = { @MainActor in
+                _ = try await posts.value()
+                return [:]
+            }
+        }
+        let others = (1...3).map { APIRequest<JSONValue>("/\($0)", service: $0 == 1 ? service : nil, proxy: proxy) }
+        for request in others { request.loadData() }
+        #expect(proxy.setPriority(.userInitiated, of: id))
+        busy.open()
+        await transport.waitForRequests(2)
+        #expect(throws: Never.self) { _ = try posts.remove(id: 99) }
+        page.open()
+        if !isJoined { await suspend(while: transport.requests.count < 3 || proxy.queuedCount < 3) }
+        other.open()
+        for request in others + [first] { await request.waitUntilIdle() }
+        let paths = transport.requests.map { $0.url.lastPathComponent }
+        #expect(paths == ["busy", "posts"] + (isJoined ? ["posts", "1", "2", "3"] : ["1", "posts", "2", "3"]))
+    }
+
     @Test(arguments: [true, false])
     func `An item in two pages that is removed moves the next offset by one`(_ isOnServer: Bool) async throws {
         struct Post: Codable, Identifiable, Sendable {

@@ -625,6 +625,32 @@ struct RequestQueueAdmissionTests {
         #expect(queue.waitingCount == 0)
     }
 
+    @Test func `A request that needs no room waits for a pause alone, also with another priority`() async {
+        let (clock, login) = (ManualClock(), Counter())
+        let paused = QueueLane(host: "a", service: ObjectIdentifier(login), priority: .normal)
+        let (first, waiting, last) = (place(), QueuePlace.next(paused), place())
+        let started = Lock<[String]>([])
+        #expect(queue.admitAtOnce(first), "there is room for one")
+        queue.pause(paused, for: .seconds(3), by: clock, of: login)
+        #expect(!queue.enter(waiting) { _ in started.withLock { $0.append("waiting") } })
+        #expect(!queue.enter(last) { _ in started.withLock { $0.append("last") } })
+        queue.admitAnyway(waiting.number)
+        var raised = paused
+        raised.priority = .userInitiated
+        #expect(queue.move(QueuePlace(number: waiting.number, lane: raised)))
+        #expect(started.withLock(\.self) == [])
+        await suspend(while: clock.sleepers < 1)
+        clock.advance(by: .seconds(3))
+        await suspend(while: started.withLock(\.count) < 1)
+        #expect(started.withLock(\.self) == ["waiting"])
+        queue.admitAnyway(last.number)
+        #expect(started.withLock(\.self) == ["waiting", "last"])
+        // It does not wait any more.
+        queue.admitAnyway(last.number)
+        for place in [first, waiting, last] { queue.leave(place) }
+        #expect(queue.admitAtOnce(place()))
+    }
+
     @Test func `A pause retains what it is of, whose identity no other one gets before its end`() async {
         let clock = ManualClock()
         var service: Counter? = Counter()

@@ -115,6 +115,150 @@ struct CommonHeadersTests {
         #expect(await screen.endings(of: requests) == Array(repeating: .success, count: 4))
     }
 
+    /// A load of a token that others join, and one that joins it in its headers when the test says so.
+    @MainActor private final class TokenScene {
+        let (begun, entered, joins) = (Latch(), Counter(), Counter())
+        let clock = ManualClock()
+        let transport: ScriptedTransport
+        let proxy: APIProxy
+        let token: GoodsRequest
+
+        init(_ service: APIService = .sample(), _ script: @escaping ScriptedTransport.Script) {
+            transport = ScriptedTransport(fallback: script)
+            let limits = QueueLimits(perHost: 1)
+            proxy = APIProxy(service: service, transport: transport, queueLimits: limits, clock: clock)
+            token = GoodsRequest(delegate: Screen(), proxy: proxy)
+            (token.method, token.path, token.customRestartPolicy) = (.get, "/token", .ignoreNew)
+            token.ownOptions.retryPolicy = RetryPolicy()
+            token.ownOptions.retryPolicy?.baseDelay = .zero
+        }
+
+        /// Takes the only place, and joins the load of the token.
+        func item(_ screen: Screen) -> GoodsRequest {
+            let request = GoodsRequest(delegate: screen, proxy: proxy)
+            request.method = .get
+            request.customService = .sample {
+                $0.commonHeaders = { @MainActor [begun, entered, joins, token] in
+                    _ = entered.next()
+                    try await begun.wait()
+                    _ = joins.next()
+                    _ = try await token.value()
+                    return [:]
+                }
+            }
+            return request
+        }
+
+        var sentTokens: Int { transport.requests.count { $0.url.path.hasSuffix("/token") } }
+    }
+
+    @Test(arguments: [503, 429])
+    func `A load that they join when it queues for its retry needs no place, but waits as long as the server asks`(
+        _ status: Int
+    ) async {
+        let (answer, tries) = (Latch(), Counter())
+        let scene = TokenScene { request in
+            guard request.url.path.hasSuffix("/token"), tries.next() == 1 else { return .json(goodsJSON([])) }
+            try await answer.wait()
+            return .status(status, headers: status == 429 ? ["Retry-After": "3"] : [:])
+        }
+        let item = scene.item(screen)
+        scene.token.loadData()
+        await scene.transport.waitForRequests()
+        item.loadData()
+        await suspend(while: scene.proxy.queuedCount < 1)
+        answer.open()
+        // The item has the place of the token, which waits for another.
+        await suspend(while: scene.entered.count < 1)
+        if status == 429 {
+            await suspend(while: scene.clock.sleepers < 1)
+        } else {
+            await suspend(while: scene.proxy.queuedCount < 1)
+        }
+        scene.begun.open()
+        if status == 429 {
+            await suspend(while: scene.joins.count < 1)
+            await sentinel(scene.proxy)
+            #expect(scene.sentTokens == 1)
+            await suspend(while: scene.clock.sleepers < 1)
+            scene.clock.advance(by: .seconds(3))
+        }
+        #expect(await screen.ending() == .success)
+        #expect(scene.sentTokens == 2)
+    }
+
+    @Test func `A load that they join needs no place in an exchange that another one has queued`() async {
+        let (hold, calls) = (Latch(), Counter())
+        let service = APIService.sample {
+            $0.commonHeaders = {
+                if calls.next() == 1 { try await hold.wait() }
+                return [:]
+            }
+        }
+        let scene = TokenScene(service) { _ in .json(goodsJSON([])) }
+        scene.token.ownOptions.coalescesIdentical = true
+        let (item, other) = (scene.item(screen), GoodsRequest(delegate: Screen(), proxy: scene.proxy))
+        (other.method, other.path, other.ownOptions.coalescesIdentical) = (.get, "/token", true)
+        scene.token.loadData()
+        await suspend(while: calls.count < 1)
+        item.loadData()
+        await suspend(while: scene.entered.count < 1)
+        other.loadData()
+        await suspend(while: scene.proxy.queuedCount < 1)
+        scene.begun.open()
+        await suspend(while: scene.joins.count < 1)
+        hold.open()
+        #expect(await screen.ending() == .success)
+        #expect(scene.sentTokens == 1)
+    }
+
+    @Test func `They are not called for a load that is cancelled while it queues for its retry`() async {
+        let (answer, held) = (Latch(), Latch())
+        let (calls, holders) = (Counter(), Counter())
+        let transport = ScriptedTransport { _ in
+            try await answer.wait()
+            return .status(503)
+        }
+        let proxy = APIProxy(service: .sample(), transport: transport, queueLimits: QueueLimits(perHost: 8))
+        let retried = (0..<8).map { _ in
+            let request = GoodsRequest(delegate: screen, proxy: proxy)
+            request.method = .get
+            request.customService = .sample {
+                $0.commonHeaders = {
+                    _ = calls.next()
+                    return [:]
+                }
+                $0.retryPolicy = RetryPolicy()
+                $0.retryPolicy.baseDelay = .zero
+            }
+            return request
+        }
+        let others = (0..<8).map { _ in
+            let request = GoodsRequest(delegate: screen, proxy: proxy)
+            request.method = .get
+            request.customService = .sample {
+                $0.commonHeaders = {
+                    _ = holders.next()
+                    try await held.wait()
+                    return [:]
+                }
+            }
+            return request
+        }
+        for request in retried { request.loadData() }
+        await transport.waitForRequests(8)
+        for request in others { request.loadData() }
+        await suspend(while: proxy.queuedCount < 8)
+        answer.open()
+        await suspend(while: holders.count < 8 || proxy.queuedCount < 8)
+        proxy.cancelAllRequests()
+        #expect(await screen.endings(16).allSatisfy { $0 == .cancelled })
+        await suspend(while: proxy.queuedCount > 0)
+        await sentinel(proxy)
+        #expect(calls.count == 8)
+        withExtendedLifetime((retried, others)) {}
+    }
+
     @Test func `A header without a value adds no line`() async {
         let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
         let service = APIService.sample {
