@@ -18,6 +18,10 @@ import Errand
     /// In which it was asked for.
     let session: UserSession
     var state = State.waiting
+    /// Grows from image to image; a new one with each change of its rank while it waits.
+    var ticket = 0
+    /// Of a load that looks for a stored response first.
+    var gate: ImageGate?
     /// Its image is no longer the newest one.
     var isOutdated = false
     /// Its image is to replace those in memory, for all targets.
@@ -33,6 +37,9 @@ import Errand
     init(_ request: ImageRequest, _ source: ImageSource, in session: UserSession) {
         (self.request, self.source, self.session) = (request, source, session)
     }
+
+    /// Whether nothing of its image has been requested or found.
+    var isWaiting: Bool { if case .waiting = state { true } else { gate?.isClosed == true } }
 
     /// The highest of its callers.
     var rank: ImageRank { ranks.lastIndex { $0 > 0 }.flatMap(ImageRank.init) ?? .prefetch }

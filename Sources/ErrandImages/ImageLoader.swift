@@ -32,8 +32,9 @@ import Foundation
     public var order: ImageOrder
     /// How many images are loaded at a time; at most half of them begin as prefetches, but at least one.
     ///
-    /// Of one URL, the images of several targets may be decoded at a time.
-    public let maxConcurrentLoads: Int
+    /// With a cache, as many more are looked for there, so that what is stored waits for no download. Of one URL, the images of
+    /// several targets may be decoded at a time.
+    public var maxConcurrentLoads: Int { sends.count }
     /// The number of loads that have begun.
     public private(set) var fetchCount = 0
     /// The number of images that were found in memory.
@@ -42,12 +43,13 @@ import Foundation
     private var fetches: [ImageSource: ImageFetch<Image>] = [:]
     /// All that have not ended, also those that another one of the same source has replaced.
     private var active: [ObjectIdentifier: ImageFetch<Image>] = [:]
-    private var queue = ImageQueue<ImageFetch<Image>>()
-    private var running: [ObjectIdentifier: ImageFetch<Image>] = [:]
-    /// Those that have given up their places until they are sent again.
-    private var postponed: Set<ObjectIdentifier> = []
+    /// Of those that look for a stored response, until they have been decoded or have found none.
+    private var lookups: ImagePlaces<Image>
+    /// Of those that are sent, until they have been decoded.
+    private var sends: ImagePlaces<Image>
     private var session: UserSession
     private var callerCount = 0
+    private var ticketCount = 0
     private var otherServices: [String: APIService] = [:]
 
     /// Creates a loader.
@@ -76,7 +78,7 @@ import Foundation
         (self.proxy, self.service, self.decoder) = (proxy, service, decoder)
         (self.options, self.limits, self.order) = (options, limits, order)
         memoryCache = ImageMemoryCache(capacity: memoryCapacity)
-        self.maxConcurrentLoads = max(1, maxConcurrentLoads)
+        (lookups, sends) = (ImagePlaces(max(1, maxConcurrentLoads)), ImagePlaces(max(1, maxConcurrentLoads)))
         session = proxy.userSession(of: service)
     }
 
@@ -172,7 +174,8 @@ import Foundation
     /// Ends all loads, and all that wait; their callers receive `cancelled`.
     public func cancelAll() {
         // First, so that none is begun in the place of another.
-        queue = ImageQueue()
+        lookups.removeWaiting()
+        sends.removeWaiting()
         for fetch in active.values { end(fetch, with: .failure(APIError(.cancelled))) }
     }
 
@@ -222,7 +225,7 @@ import Foundation
     /// What has begun to load is neither kept nor for later callers.
     private func outdateFetches(of source: ImageSource, except newest: ImageFetch<Image>? = nil) {
         for fetch in active.values where fetch !== newest && fetch.source.hasSameImage(as: source) {
-            if case .waiting = fetch.state { continue }
+            if fetch.isWaiting { continue }
             fetch.isOutdated = true
             if fetches[fetch.source] === fetch { fetches[fetch.source] = nil }
         }
@@ -235,7 +238,7 @@ import Foundation
         let source = ImageSource(request)
         for fetch in active.values where fetch.source.hasSameImage(as: source) {
             let isReload = (fetch.request.cachePolicy ?? options.cachePolicy) == .reload
-            guard case .waiting = fetch.state, !isReload else { continue }
+            guard fetch.isWaiting, !isReload else { continue }
             let former = fetch.rank
             let callers = fetch.removeCallers(of: request.target)
             proxy.deliver { for caller in callers { self.end(caller, with: .success(image), of: fetch.session) } }
@@ -266,8 +269,10 @@ import Foundation
 
     private func rankDidChange(of fetch: ImageFetch<Image>) {
         switch fetch.state {
-        case .waiting: if fetch.source.isInRelogin { start(fetch) } else { queue.insert(fetch, rank: fetch.rank) }
-        case .loading(let id): proxy.setPriority(fetch.rank.priority, of: id)
+        case .waiting: if fetch.source.isInRelogin { start(fetch) } else { wait(fetch) }
+        case .loading(let id):
+            proxy.setPriority(fetch.rank.priority, of: id)
+            if fetch.isWaiting { wait(fetch) }
         case .starting, .decoding, .ended: break
         }
     }
@@ -276,12 +281,12 @@ import Foundation
     private func end(_ fetch: ImageFetch<Image>, with result: Result<Image, APIError>? = nil) {
         guard active.removeValue(forKey: ObjectIdentifier(fetch)) != nil else { return }
         let state = exchange(&fetch.state, with: .ended)
-        queue.remove(fetch)
-        running[ObjectIdentifier(fetch)] = nil
-        postponed.remove(ObjectIdentifier(fetch))
+        lookups.remove(fetch)
+        sends.remove(fetch)
         if fetches[fetch.source] === fetch { fetches[fetch.source] = nil }
         let callers = fetch.removeCallers()
         if case .loading(let id) = state { proxy.cancelRequest(id) }
+        fetch.gate?.open()
         if let result {
             proxy.deliver { for caller in callers { caller.end(with: result) } }
         }
@@ -289,30 +294,59 @@ import Foundation
 
     // MARK: Places
 
-    private var mayPrefetch: Bool {
-        running.values.count { $0.rank == .prefetch } < max(1, maxConcurrentLoads / 2)
+    private func policy(of fetch: ImageFetch<Image>) -> CachePolicy {
+        let policy = fetch.request.cachePolicy ?? options.cachePolicy
+        // Nobody shows an image before the ending.
+        return policy == .first ? .fallback : policy
     }
+
+    /// Has an image wait for the place that it needs next.
+    private func wait(_ fetch: ImageFetch<Image>) {
+        ticketCount += 1
+        fetch.ticket = ticketCount
+        if case .waiting = fetch.state, looksFirst(fetch) { lookups.insert(fetch) } else { sends.insert(fetch) }
+    }
+
+    private func looksFirst(_ fetch: ImageFetch<Image>) -> Bool { proxy.cache != nil && policy(of: fetch).readsFirst }
 
     private func startWaiting() {
         updateSession()
-        while running.count < maxConcurrentLoads {
-            guard let fetch = queue.next(order, from: mayPrefetch ? .prefetch : .background) else { return }
+        // Each that waits to be sent has a load, which takes memory.
+        while let fetch = lookups.next(order, mayPrefetch: sends.waitingCount < 64) {
+            // The options may have changed.
+            guard looksFirst(fetch) else {
+                lookups.remove(fetch)
+                sends.insert(fetch)
+                continue
+            }
+            fetch.gate = ImageGate { [weak self, weak fetch] in
+                guard let self, let fetch, active[ObjectIdentifier(fetch)] != nil else { return false }
+                didFindNothing(fetch)
+                return true
+            }
             start(fetch)
         }
+        while let fetch = sends.next(order) {
+            if let gate = fetch.gate { gate.open() } else { start(fetch) }
+        }
+    }
+
+    /// Has a load whose image is not stored wait until it may be sent.
+    private func didFindNothing(_ fetch: ImageFetch<Image>) {
+        lookups.remove(fetch)
+        sends.insert(fetch)
+        startWaiting()
     }
 
     private func start(_ fetch: ImageFetch<Image>) {
         fetchCount += 1
-        if !fetch.source.isInRelogin { running[ObjectIdentifier(fetch)] = fetch }
         let address = withScheme(fetch.source.url)
         let other = otherService(for: URL(string: address) ?? fetch.request.url)
         var options = options
         options.priority = fetch.rank.priority
         options.presentsErrors = false
         options.reportsActivity = true
-        options.cachePolicy = fetch.request.cachePolicy ?? options.cachePolicy
-        // Nobody shows an image before the ending.
-        if options.cachePolicy == .first { options.cachePolicy = .fallback }
+        options.cachePolicy = policy(of: fetch)
         fetch.isReplacement = options.cachePolicy == .reload
         // It is shared here already, and one that is shared there is not checked while it arrives.
         options.coalescesIdentical = false
@@ -329,6 +363,7 @@ import Foundation
             delegate: fetch.wait,
             proxy: proxy
         )
+        if let gate = fetch.gate { request.setGate(gate) }
         fetch.state = .starting
         // Retains the loader, whose callers wait.
         let begin = {
@@ -345,17 +380,11 @@ import Foundation
         if fetch.rank.priority != options.priority { rankDidChange(of: fetch) }
     }
 
-    /// A load that waits for a retry has no place, unless as many as there are places wait already; it takes one more when it
-    /// goes on.
+    /// Of a load that waits for a retry, and goes on.
     private func setWaiting(_ isWaiting: Bool, _ fetch: ImageFetch<Image>) {
-        guard case .loading = fetch.state, !fetch.source.isInRelogin else { return }
-        let key = ObjectIdentifier(fetch)
-        guard isWaiting else {
-            if postponed.remove(key) != nil { running[key] = fetch }
-            return
-        }
-        guard postponed.count < maxConcurrentLoads, running.removeValue(forKey: key) != nil else { return }
-        postponed.insert(key)
+        guard case .loading = fetch.state else { return }
+        guard isWaiting else { return sends.resume(fetch) }
+        sends.postpone(fetch)
         startWaiting()
     }
 

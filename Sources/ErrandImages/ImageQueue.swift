@@ -8,7 +8,7 @@ public enum ImageOrder: Sendable, Hashable {
     case lastInFirstOut
 }
 
-/// The images that wait for one of the loader's places, by rank and then by order.
+/// The images that wait for a place, by rank and then by order.
 ///
 /// What leaves or changes its rank is removed when its turn would come, or when such entries are the majority.
 struct ImageQueue<Element: AnyObject> {
@@ -20,16 +20,28 @@ struct ImageQueue<Element: AnyObject> {
     private var lines: [ArraySlice<Entry>] = Array(repeating: [], count: ImageRank.allCases.count)
     /// Of those that wait.
     private var tickets: [ObjectIdentifier: Int] = [:]
-    private var lastTicket = 0
     private var staleCount = 0
 
-    /// Also moves one that waits, to the place of one that is new.
-    mutating func insert(_ element: Element, rank: ImageRank) {
+    /// Also moves one that waits; the lowest ticket is the first one.
+    mutating func insert(_ element: Element, rank: ImageRank, ticket: Int) {
         remove(element)
-        lastTicket += 1
-        lines[rank.rawValue].append(Entry(element: element, ticket: lastTicket))
-        tickets[ObjectIdentifier(element)] = lastTicket
+        let line = rank.rawValue
+        lines[line].insert(Entry(element: element, ticket: ticket), at: position(of: ticket, in: line))
+        tickets[ObjectIdentifier(element)] = ticket
     }
+
+    /// Most have the highest ticket, or the lowest one.
+    private func position(of ticket: Int, in line: Int) -> Int {
+        var (low, high) = (lines[line].startIndex, lines[line].endIndex)
+        if high > low, lines[line][high - 1].ticket < ticket { return high }
+        while low < high {
+            let middle = (low + high) / 2
+            if lines[line][middle].ticket < ticket { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    var count: Int { tickets.count }
 
     mutating func remove(_ element: Element) {
         guard tickets.removeValue(forKey: ObjectIdentifier(element)) != nil else { return }

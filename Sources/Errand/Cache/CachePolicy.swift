@@ -77,7 +77,7 @@ extension CachePolicy {
     var isRule: Bool { self != .http && self != .bypass && self != .reload && self != .onlyIfCached }
 
     /// Whether it may end a load before it has a place in the queue.
-    var readsFirst: Bool { self != .bypass && self != .reload && self != .fallback }
+    package var readsFirst: Bool { self != .bypass && self != .reload && self != .fallback }
 
     /// For a list that is loaded again.
     var reloading: CachePolicy {

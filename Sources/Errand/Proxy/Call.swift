@@ -93,6 +93,7 @@ final class Call<Value: Sendable>: Sendable {
     var trace: LoadTrace? { extras?.wrappedValue.trace }
     var stream: (any StreamHandler)? { extras?.wrappedValue.stream }
     var cache: CacheUse? { extras?.wrappedValue.cache }
+    var gate: (any LoadGate)? { extras?.wrappedValue.gate }
 
     @inline(never) func willWaitForLogin() {
         trace?.willWaitForLogin(after: service.login.generation, limit: service.reloginTimeout)
@@ -160,9 +161,10 @@ struct CallExtras: Sendable {
     var trace: LoadTrace?
     var stream: (any StreamHandler)?
     var cache: CacheUse?
+    var gate: (any LoadGate)?
 
     fileprivate var isEmpty: Bool {
         retryPolicy == nil && deadline == nil && acceptedStatuses.isEmpty && trace == nil && stream == nil
-            && cache == nil
+            && cache == nil && gate == nil
     }
 }

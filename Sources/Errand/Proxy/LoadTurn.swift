@@ -1,3 +1,11 @@
+/// Holds back loads that have found no stored response, until whoever has begun them lets them queue.
+package protocol LoadGate: AnyObject, Sendable {
+    /// Returns whether the load may go on at once.
+    @MainActor func passAtOnce() -> Bool
+    /// Waits until it may go on; ends as well when the load has ended.
+    @MainActor func pass() async
+}
+
 /// The turns of one load: its place in the queue, and the login that it is sent with.
 ///
 /// A class, as ``LoadAttempt`` is.
@@ -46,21 +54,32 @@ final class LoadTurn<Value: Sendable> {
     func takeFirst(willQueue: () -> Void) async throws(APIError) {
         // When it is sent again.
         if slot.hasPlace, place == .held { return }
+        var start: Duration?
+        if let gate = call.gate, await !gate.passAtOnce() {
+            start = beginWait(in: call.exchangeLane, willQueue)
+            await gate.pass()
+            guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
+        }
         let lane = call.exchangeLane.map { proxy.loads.lane(of: call.id) ?? $0 }
         if !slot.hasPlace { slot = QueueSlot(proxy.queue, number: call.id.queueNumber, lane: lane) }
         if slot.acquireAtOnce() {
-            (place, attempt.queueTime) = (.held, .zero)
+            place = .held
         } else {
-            willQueue()
-            let start = SystemClock.uptime
-            // The deadline includes the wait of a retry.
-            if attempt.number == 1 { proxy.loads.removeTimer(of: call.id) }
-            if let lane { _ = proxy.loads.setWaiting(in: lane, of: call.id) }
-            call.trace?.didQueue()
+            start = start ?? beginWait(in: lane, willQueue)
             try await takePlace()
-            attempt.queueTime = SystemClock.uptime - start
         }
+        attempt.queueTime = start.map { SystemClock.uptime - $0 } ?? .zero
         proxy.begin(call)
+    }
+
+    /// Returns when the wait has begun.
+    private func beginWait(in lane: QueueLane?, _ willQueue: () -> Void) -> Duration {
+        willQueue()
+        // The deadline includes the wait of a retry.
+        if attempt.number == 1 { proxy.loads.removeTimer(of: call.id) }
+        if let lane { _ = proxy.loads.setWaiting(in: lane, of: call.id) }
+        call.trace?.didQueue()
+        return SystemClock.uptime
     }
 
     private func takePlace() async throws(APIError) {

@@ -231,6 +231,11 @@ extension APIRequest {
     }
 }
 
+extension APIRequest {
+    /// Has loads that look for a stored response wait at a gate before they queue.
+    package func setGate(_ gate: any LoadGate) { hooks?.wrappedValue.gate = gate }
+}
+
 /// What the hooks of an ``APIRequest`` return.
 struct RequestHooks: Sendable {
     let service: APIService?
@@ -243,4 +248,5 @@ struct RequestHooks: Sendable {
     let isLoginRequest: Bool
     let options: APIRequestOptions
     let parts: (@MainActor (inout MultipartForm) -> Void)?
+    var gate: (any LoadGate)?
 }

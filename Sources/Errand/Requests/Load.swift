@@ -208,7 +208,8 @@ extension APIManager {
                 acceptedStatuses: options.acceptedStatuses,
                 trace: trace,
                 stream: stream,
-                cache: cache
+                cache: cache,
+                gate: manager.hooks?.wrappedValue.gate
             ),
             progress: proxy.progress(of: id, sending: draft, streams: stream != nil, progressHandler)
         )

@@ -277,9 +277,12 @@ struct ImageQueueTests {
                     let known = Bool.random(using: &random) ? model.randomElement(using: &random)?.element : nil
                     let element = known ?? Element(step)
                     let rank = ImageRank.allCases.randomElement(using: &random) ?? .normal
-                    queue.insert(element, rank: rank)
+                    // Mostly the highest one, and none twice.
+                    let isOld = Int.random(in: 0..<4, using: &random) == 0
+                    let ticket = (isOld ? Int.random(in: 0...step, using: &random) : step) * 1_000 + step
+                    queue.insert(element, rank: rank, ticket: ticket)
                     model.removeAll { $0.element === element }
-                    model.append((element, rank, step))
+                    model.append((element, rank, ticket))
                 case 2:
                     guard let element = model.randomElement(using: &random)?.element else { continue }
                     queue.remove(element)

@@ -106,6 +106,9 @@ final class ImageNetwork: Sendable {
         self.size = size
     }
 
+    /// Holds the responses from now on.
+    func hold() { state.withLock { $0.isHolding = true } }
+
     /// Lets the responses of this image through, also later ones.
     func release(_ number: Int) { release("\(number).png") }
 

@@ -38,21 +38,32 @@ struct ImageSoakTests {
     }
 
     @Test(
-        arguments: [(1, ImageOrder.firstInFirstOut), (2, .lastInFirstOut), (3, .firstInFirstOut)]
-            as [(UInt64, ImageOrder)]
+        arguments: [
+            (1, ImageOrder.firstInFirstOut, false), (2, .lastInFirstOut, false), (3, .firstInFirstOut, true),
+            (4, .lastInFirstOut, true),
+        ] as [(UInt64, ImageOrder, Bool)]
     )
     func `3,400 rows in cells that are used again show the image of their last request, with random cancels`(
         _ seed: UInt64,
-        _ order: ImageOrder
-    ) async {
+        _ order: ImageOrder,
+        _ hasCache: Bool
+    ) async throws {
         var random = SplitMix(seed: seed)
         let monitor = LoadMonitor()
-        let scene = ImageScene(places: 4, order: order, capacity: 10_000, keepsRequests: false, monitors: [monitor]) {
-            request in
+        let folder = try TemporaryFolder()
+        let scene = ImageScene(
+            places: 4,
+            order: order,
+            capacity: hasCache ? 1_000 : 10_000,
+            keepsRequests: false,
+            cache: hasCache ? APICache(folder: folder.url.appending(path: "cache")) : nil,
+            monitors: [monitor]
+        ) { request in
             let name = request.url.lastPathComponent
             let number = Int(name.prefix { $0.isNumber }) ?? 0
             for _ in 0..<number % 5 { await Task.yield() }
-            return number % 37 == 0 ? .status(404) : ImageNetwork.response(name)
+            let headers: HTTPHeaders = number % 2 == 0 ? ["Cache-Control": "max-age=60"] : [:]
+            return number % 37 == 0 ? .status(404) : ImageNetwork.response(name, headers: headers)
         }
         let cells = (0..<24).map { _ in Cell() }
         let prefetched = Prefetch()
@@ -100,5 +111,8 @@ struct ImageSoakTests {
         #expect(unwanted == [])
         #expect(scene.loader.memoryCache.bytes <= 10_000)
         #expect(scene.proxy.activeRequests.isEmpty)
+        // Each place is free again.
+        for number in 200..<220 { scene.load(number) }
+        await scene.end(20)
     }
 }
