@@ -77,6 +77,18 @@ struct ResponseReader: Sendable {
         return response.withStatement(of: refusal)
     }
 
+    /// Returns the failure in the body of a response that is to be stored in a file.
+    func failure<Value>(
+        inFile response: APIResponse,
+        by serializer: ResponseSerializer<Value>,
+        accepting statuses: Set<Int>
+    ) -> APIError? {
+        if let failure = serializer.failure(of: response, from: service, accepting: statuses) { return failure }
+        var response = response
+        do throws(APIError) { try checkEnvelope(of: &response) } catch { return error }
+        return nil
+    }
+
     // MARK: Failures and values
 
     /// For a status that is neither 2xx nor in `statuses`, for a 2xx in which ``failureReader`` finds a failure, and for an expired
@@ -249,6 +261,14 @@ struct LoadedValue<Value: Sendable>: Sendable {
     let response: APIResponse
 }
 
+extension HTTPHeaders {
+    /// Whether the body is so short that it may be an envelope with a failure, in the place of a file.
+    var mayBeOfFailure: Bool {
+        guard isJSON, self["Content-Encoding"] == nil else { return false }
+        return self["Content-Length"].flatMap { Int($0) }.map { $0 <= 16_384 } == true
+    }
+}
+
 extension APIResponse {
     private static let longestEnvelope = 1 << 20
 
@@ -285,8 +305,13 @@ extension APIService {
 }
 
 /// An optional, whatever it wraps.
-protocol OptionalValue {}
-extension Optional: OptionalValue {}
+protocol OptionalValue {
+    static var wrapped: Any.Type { get }
+}
+
+extension Optional: OptionalValue {
+    static var wrapped: Any.Type { Wrapped.self }
+}
 
 extension APIResponse {
     /// Describes a response that should be JSON and is not, for an error.

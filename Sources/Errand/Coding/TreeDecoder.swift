@@ -59,6 +59,10 @@ final class TreeDecoder: Decoder, SingleValueDecodingContainer {
         do {
             return try Value(from: self)
         } catch {
+            if value == .string(""), (type as? any OptionalValue.Type)?.wrapped is any TreeArray.Type {
+                text.report?.didConvert(at: codingPath)
+                return try TreeDecoder(.null, in: text, parent: parent, key: key).decode(type)
+            }
             // A type that reads arrays as well has had the array.
             guard value == .array([]), parent != nil, !readsEmptyAsObject else { throw error }
             return try decodeEmptyObject(type, or: error)

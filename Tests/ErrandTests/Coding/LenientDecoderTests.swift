@@ -564,6 +564,17 @@ struct LenientLoadTests {
         #expect(reports.map(\.converted) == [["data": 1], ["the response": 1]])
     }
 
+    @Test func `An empty text is a missing array as the whole data, too`() async throws {
+        let array: [Int]? = try await value(#"{"errcode":200,"data":""}"#)
+        #expect(array == nil)
+        #expect(reports.map(\.converted) == [["data": 1]])
+        let nested = try JSONDecoder.lenient.decode([[Int]?].self, from: Data(#"["",[1]]"#.utf8))
+        #expect(nested == [nil, [1]])
+        for type in [[[Int]].self, [Int?].self, [[String: Int]?].self] as [any Decodable.Type] {
+            #expect(throws: DecodingError.self) { _ = try JSONDecoder.lenient.decode(type, from: Data(#"[""]"#.utf8)) }
+        }
+    }
+
     @Test func `Code and message of an envelope are not converted`() async throws {
         #expect(try await value(#"{"errcode":"200","msg":5,"data":7}"#) == 7)
         for code in [#""0200""#, #""2e2""#, "true", #""true""#] {
