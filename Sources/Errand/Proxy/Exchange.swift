@@ -14,8 +14,8 @@ final class Exchange {
     /// `nil` also when the exchange has ended for the monitors.
     private var trace: ExchangeTrace?
     private let start: Duration
-    /// What a partial file is one of; `nil` if the body is no such file.
-    private let resumed: URL?
+    /// `nil` if the body is no partial file.
+    private let resumption: Resumption?
     private let bodyCheck: BodyCheck?
     private var checkedBody: CheckedBody?
     /// Finds and confirms responses to redirected requests whose body is in memory.
@@ -37,10 +37,10 @@ final class Exchange {
         session: CookieSession?,
         proxy: APIProxy,
         trace: ExchangeTrace?,
-        resuming resumed: URL? = nil,
+        resuming resumption: Resumption? = nil,
         bodyCheck: BodyCheck? = nil
     ) {
-        (self.resumed, self.bodyCheck) = (resumed, bodyCheck)
+        (self.resumption, self.bodyCheck) = (resumption, bodyCheck)
         first = request
         current = request
         self.id = id
@@ -68,9 +68,9 @@ final class Exchange {
                 let response = try await response(progress)
                 return isStreamed ? response : try await passOn(response)
             case .file, .folder:
-                if let resumed { return try await resumedResponse(of: resumed, accepting: statuses, progress) }
+                if let resumption { return try await resumedResponse(resumption, accepting: statuses, progress) }
                 let file = try stage()
-                let response = try await response(progress)
+                let response = try await response(ofFile(progress, accepting: statuses))
                 file.place.setName(from: response.headers, url: response.url)
                 return try store(response, in: file, isStored: response.file == file.url, accepting: statuses)
             }
@@ -111,7 +111,7 @@ final class Exchange {
         if request.headers["Cookie"] == nil, let cookie = session?.field(for: request.url, at: proxy.clock.date) {
             request.headers.append(cookie)
         }
-        if resumed != nil, case .stream(let sink) = current.destination, let file = sink.receiver as? PartialFile,
+        if resumption != nil, case .stream(let sink) = current.destination, let file = sink.receiver as? PartialFile,
             !file.willSend(to: redirects.isEmpty ? nil : request.url)
         {
             (request.headers["Range"], request.headers["If-Range"]) = (nil, nil)
@@ -229,13 +229,29 @@ final class Exchange {
 
     // MARK: Files
 
+    /// What is stored in memory does not count.
+    private func ofFile(
+        _ progress: TransferProgress.Handler?,
+        accepting statuses: Set<Int>
+    ) -> TransferProgress.Handler? {
+        guard let progress else { return nil }
+        return { [head] report in
+            if case .download = report.direction, let status = head.value?.status, !(200..<300).contains(status),
+                !statuses.contains(status)
+            {
+                return
+            }
+            progress(report)
+        }
+    }
+
     /// Sends what the server has to send again with another attempt of the load, without the file.
     @inline(never) private func resumedResponse(
-        of resource: URL,
+        _ resumption: Resumption,
         accepting statuses: Set<Int>,
         _ progress: TransferProgress.Handler?
     ) async throws(TransportError) -> APIResponse {
-        let file = try PartialFile(for: first.destination, of: resource, session)
+        let file = try PartialFile(for: first.destination, of: resumption.resource, session)
         guard let id, proxy.loads.setFile(file, of: id) else { throw .cancelledUnsent }
         for line in try await file.open() { current.headers[line.name] = line.value }
         current.destination = .stream(HTTPBodySink(file))
@@ -249,6 +265,14 @@ final class Exchange {
         file.setName(from: response)
         guard !file.startAgain(after: response.status) else {
             throw TransportError(.badResponse, "the server has no rest of the file").askingForRetry
+        }
+        var statuses = statuses
+        if file.holdsBack {
+            // It is read in memory, and the part is kept.
+            guard resumption.isComplete(response) else { return response }
+            statuses.insert(response.status)
+            let count = Int64(response.body.count)
+            progress?(TransferProgress(.download, completedBytes: count, totalBytes: count))
         }
         return try store(response, in: file, isStored: isStreamed, accepting: statuses)
     }
@@ -309,6 +333,14 @@ final class Exchange {
         let hasFile = FileManager.default.fileExists(atPath: file.target.path)
         return hasFile ? response.withContent(file: FileLocation(file.target)) : response
     }
+}
+
+/// What continues a partial file.
+struct Resumption {
+    /// What the file is one of.
+    let resource: URL
+    /// Whether the body of a response is the file, and not JSON with a failure.
+    let isComplete: (APIResponse) -> Bool
 }
 
 /// The head of the response to the last request of an exchange.

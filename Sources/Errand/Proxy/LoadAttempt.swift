@@ -80,10 +80,16 @@ final class LoadAttempt<Value: Sendable> {
             session: call.cookieSession(by: proxy.clock),
             proxy: proxy,
             trace: trace,
-            resuming: call.draft.resumesDownload ? plainURL ?? request.url : nil,
+            resuming: call.draft.resumesDownload ? resumption(of: plainURL ?? request.url) : nil,
             // Adapters may open what is sealed.
             bodyCheck: call.service.adapters.adaptsResponses ? nil : call.serializer.bodyCheck
         )
+    }
+
+    private func resumption(of resource: URL) -> Resumption {
+        Resumption(resource: resource) { [call, reader, statuses] in
+            reader.failure(inFile: $0, by: call.serializer, accepting: statuses) == nil
+        }
     }
 
     var progress: TransferProgress.Handler? {
@@ -103,7 +109,16 @@ final class LoadAttempt<Value: Sendable> {
     private var statuses: Set<Int> { call.acceptedStatuses }
 
     func value(in response: APIResponse) throws(APIError) -> LoadedValue<Value> {
-        try reader.read(response, by: call.serializer, accepting: statuses)
+        try checkFile(of: response)
+        return try reader.read(response, by: call.serializer, accepting: statuses)
+    }
+
+    /// Throws the failure in a response that does not replace a part.
+    private func checkFile(of response: APIResponse) throws(APIError) {
+        guard call.draft.resumesDownload, response.file == nil,
+            let failure = reader.failure(inFile: response, by: call.serializer, accepting: statuses)
+        else { return }
+        throw failure
     }
 
     /// `cache` has made the response, or is to store it.
@@ -123,6 +138,7 @@ final class LoadAttempt<Value: Sendable> {
         }
         guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
         guard !call.service.adapters.data.isEmpty else { return try value(in: response) }
+        try checkFile(of: response)
         return try await reader.read(response, by: call.serializer, accepting: statuses, adaptedIn: context)
     }
 

@@ -20,6 +20,8 @@ final class PartialFile: LoadFile {
         var source: String?
         /// Whether the response has a body that is stored in memory, and not one for the file.
         var refusesBody = false
+        /// Whether that is so because the body may be a failure.
+        var holdsBack = false
         var mustStartAgain = false
         var synced: Int64 = 0
         var isSyncing = false
@@ -29,6 +31,12 @@ final class PartialFile: LoadFile {
         /// Where the bytes of the response end; `nil` for one that is not a part.
         var end: Int64?
         var ready: (@Sendable () -> Void)?
+
+        /// Returns whether there is a part to keep.
+        mutating func holdBack() -> Bool {
+            (holdsBack, refusesBody) = (isContinuing, isContinuing)
+            return isContinuing
+        }
     }
 
     let place: FilePlace
@@ -99,6 +107,9 @@ final class PartialFile: LoadFile {
             return !state.isContinuing || state.record.source == source
         }
     }
+
+    /// Whether the last response is in memory, because it may say why the file is not continued.
+    var holdsBack: Bool { state.withLock(\.holdsBack) }
 
     // MARK: The end
 
@@ -179,6 +190,7 @@ extension PartialFile: HTTPBodyReceiver {
             try continueBody(headers)
             return true
         case 200...203, 206..<300:
+            if headers.mayBeOfFailure, state.withLock({ $0.holdBack() }) { return false }
             try restart(as: PartialRecord(headers, key: key, source: state.withLock(\.source)))
             return true
         default:

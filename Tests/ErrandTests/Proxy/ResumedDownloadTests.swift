@@ -619,6 +619,50 @@ struct ResumedDownloadTests {
         #expect(Set(files.ranges) == [nil, "bytes=1000-"])
     }
 
+    @Test(arguments: [false, true])
+    func `JSON with a failing code keeps what there is, and the load continues after a relogin`(
+        _ hasAdapter: Bool
+    ) async throws {
+        let adapters = Adapters(response: hasAdapter ? [Adapter { _, _ in }] : [])
+        files.cutNext(after: 150_000)
+        #expect(await outcome(try request()) == .transport)
+        files.reply(.json(bytes: #"{"errcode":5,"msg":"busy"}"#.utf8))
+        #expect(await outcome(try request { $0.adapters = adapters }) == .server)
+        files.reply(.json(bytes: #"{"errcode":11010,"msg":"expired"}"#.utf8))
+        let account = Account()
+        var reports: [TransferProgress] = []
+        _ = try await request { ($0.reloginHandler, $0.adapters) = (account, adapters) }.value { reports.append($0) }
+        try expectComplete()
+        #expect(account.logins == 1 && files.ranges == [nil] + Array(repeating: "bytes=150000-", count: 3))
+        #expect(reports.allSatisfy { $0.completedBytes > 150_000 && $0.totalBytes == FileServer.length })
+    }
+
+    @Test func `JSON without a failing code replaces the file`() async throws {
+        let text = #"{"errcode":200,"data":[1]}"#
+        files.cutNext(after: 150_000)
+        #expect(await outcome(try request()) == .transport)
+        files.reply(.json(bytes: text.utf8))
+        var reports: [TransferProgress] = []
+        let file = try await request().value { reports.append($0) }
+        #expect(try String(contentsOf: file.url, encoding: .utf8) == text)
+        #expect(try folder.names == ["photo.jpg"])
+        #expect(reports.last?.fractionCompleted == 1)
+    }
+
+    @Test func `Long JSON replaces the part at once, whatever the limit of a body in memory, and can be continued`()
+        async throws
+    {
+        files.cutNext(after: 150_000)
+        #expect(await outcome(try request()) == .transport)
+        files.change { ($0.etag, $0.headers) = ("\"2\"", ["Content-Type": "application/json"]) }
+        files.cutNext(after: 100_000)
+        let limited = try request { $0.limits.bodyBytes = 10_000 }
+        #expect(await outcome(limited) == .transport)
+        #expect(DownloadedFile.partialProgress(of: target)?.completedBytes == 100_000)
+        #expect(await outcome(limited) == nil)
+        try expectComplete()
+    }
+
     @Test(.fault(114), .enabled(if: CookieProbe.isRoot, "only root can give files away"), arguments: [0, 1])
     func `What another user has planted is not continued, nor written to`(_ planted: Int) async throws {
         files.cutNext(after: 100_000)

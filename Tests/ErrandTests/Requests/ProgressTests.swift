@@ -85,6 +85,24 @@ struct ProgressTests {
         server.stop()
     }
 
+    @Test func `The body of a failure is no progress of a download, except for a status that is accepted`() async throws
+    {
+        let server = try FixtureServer.start { _ in .text("no such file", status: 404) }
+        let folder = try TemporaryFolder()
+        for accepts in [false, true] {
+            let request = APIRequest<DownloadedFile>(
+                "/file",
+                destination: .file(folder.file),
+                options: .init(acceptedStatuses: accepts ? [404] : []),
+                proxy: try proxy(.allCases.last ?? .urlSession, server)
+            )
+            var reports: [TransferProgress] = []
+            let file = try? await request.value { reports.append($0) }
+            #expect((file != nil) == accepts && reports.isEmpty != accepts)
+        }
+        server.stop()
+    }
+
     @Test func `The progress of an older load does not replace that of the newest`() async throws {
         let gate = Gate()
         let server = try FixtureServer.start { request in
