@@ -42,11 +42,24 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
         layers = [.object(object)]
     }
 
-    /// The value that was set for a name; it replaces the object's member of this name, which is not returned.
+    /// The value for a name.
     ///
-    /// Setting `nil` removes the parameter, also the object's member.
+    /// A member of an object is a `String` if it is text, and a ``JSONValue`` otherwise, as `JSONEncoder` encodes it with dates in
+    /// ISO 8601. Setting a value replaces the object's member, and setting `nil` removes it.
     public subscript(name: String) -> Value {
-        get { members[name]?.value }
+        get {
+            for layer in layers.reversed() {
+                switch layer {
+                case .values(let values): if let value = values[name] { return value.value }
+                case .object:
+                    let encoder = JSONEncoder()
+                    encoder.dateEncodingStrategy = .iso8601
+                    guard let member = (try? Self.tree(of: layer, with: encoder))?[name] else { continue }
+                    return member.plain
+                }
+            }
+            return nil
+        }
         set {
             for index in layers.indices {
                 switch layers[index] {
@@ -106,6 +119,14 @@ extension APIParams: Encodable {
 }
 
 extension APIParams {
+    /// Returns the members of an object as the encoder encodes them, so that all can be read, changed and encoded.
+    func withMembers(by encoder: JSONEncoder) throws(APIError) -> APIParams {
+        guard !layers.allSatisfy({ $0.values != nil }), case .object(let members) = try tree(with: encoder) else {
+            return self
+        }
+        return APIParams(members.mapValues(\.plain))
+    }
+
     func json(with encoder: JSONEncoder) throws(APIError) -> Data {
         guard layers.count == 1, layers[0].removed.isEmpty else {
             return try Self.encode(tree(with: encoder), with: encoder)
@@ -194,6 +215,9 @@ extension JSONValue {
         guard !names.isEmpty, case .object(let members) = self else { return self }
         return .object(members.filter { !names.contains($0.key) })
     }
+
+    /// Text without its box.
+    fileprivate var plain: any Encodable & Sendable { string ?? self }
 
     /// `nil` for what an encoder strategy may change.
     fileprivate init?(scalar: any Encodable & Sendable) {

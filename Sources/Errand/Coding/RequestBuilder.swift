@@ -18,7 +18,8 @@ struct RequestBuilder: Sendable {
         let adapters = service.adapters
         if !adapters.params.isEmpty {
             context.sentParams = SentParams(draft, for: service)
-            adapted.draft.params = try await service.adapt(params(with: common), in: context)
+            let params = try params(with: common)?.withMembers(by: service.encoder)
+            adapted.draft.params = try await service.adapt(params, in: context)
             common.params = nil
         }
         let request = try adapted.request(with: common)

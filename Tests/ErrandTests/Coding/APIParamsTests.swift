@@ -47,6 +47,51 @@ struct APIParamsTests {
         #expect(APIParams(names)["a"] as? String == "b")
     }
 
+    @Test func `Members of an object can be read by name`() throws {
+        struct Card: Encodable {
+            var number = "1234"
+            var limit = 500
+            var day = Date(timeIntervalSince1970: 0)
+            var owner: String?
+        }
+        var params = APIParams(encoding: Card()).merging(["page": 2])
+        #expect(params["number"] as? String == "1234")
+        #expect(params["limit"] as? JSONValue == 500)
+        #expect(params["day"] as? String == "1970-01-01T00:00:00Z")
+        #expect(params["owner"] == nil && params["none"] == nil && params["page"] as? Int == 2)
+        params["number"] = (params["number"] as? String).map { String($0.reversed()) }
+        params["limit"] = nil
+        #expect(params["number"] as? String == "4321" && params["limit"] == nil)
+        #expect(try json(params) == #"{"day":"1970-01-01T00:00:00Z","number":"4321","page":2}"#)
+        #expect(APIParams(encoding: [1, 2])["0"] == nil)
+    }
+
+    @MainActor @Test func `An adapter of parameters reads, changes and encodes those of an object`() async throws {
+        let texts = Lock<[String]>([])
+        let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
+        let service = APIService.sample {
+            $0.encoder.keyEncodingStrategy = .convertToSnakeCase
+            $0.commonParams = { ["appVersion": "9"] }
+            $0.adapters.params = [
+                Adapter { params, _ in
+                    let encoder = JSONEncoder()
+                    encoder.outputFormatting = .sortedKeys
+                    let text = String(decoding: try encoder.encode(params), as: UTF8.self)
+                    texts.withLock { $0.append(text) }
+                    let name = params?["first_name"] as? String
+                    params?["first_name"] = name?.uppercased()
+                }
+            ]
+        }
+        struct Person: Encodable { var (firstName, id) = ("ada", UInt64.max) }
+        let request = GoodsRequest(proxy: APIProxy(fake: transport, service: service))
+        request.method = .post
+        _ = try await request.value(params: .given(APIParams(encoding: Person())))
+        #expect(texts.withLock(\.self) == [#"{"appVersion":"9","first_name":"ada","id":18446744073709551615}"#])
+        let body = try transport.requests.first?.bodyData
+        #expect(body == Data(#"{"appVersion":"9","first_name":"ADA","id":18446744073709551615}"#.utf8))
+    }
+
     @Test func `A nil is null in a body`() throws {
         #expect(try json(["a": Int?.none]) == #"{"a":null}"#)
     }
