@@ -127,6 +127,11 @@ extension APIError {
         return error
     }
 
+    /// The text of the app for an expired login; not that of a load, which may be the server's.
+    var expiryMessage: String? {
+        type == .loginExpired && details.isWorded && requestID == nil && response == nil ? message : nil
+    }
+
     /// The server's text, for an error that an app has made of one that the server has reported.
     private var repeatedMessage: String? { code != nil && code == response?.serverCode ? response?.serverMessage : nil }
 

@@ -198,11 +198,13 @@ final class LoginSession: Sendable {
         } catch {
             // Without a response of the server, the login may still be valid.
             guard let error = error as? APIError, error.leavesLoginUndecided else {
-                return .failure(APIError(.loginExpired, underlying: error))
+                let message = (error as? APIError)?.expiryMessage
+                return .failure(APIError(.loginExpired, message: message, underlying: error))
             }
             // Not the message, which may be a text of the server.
             let reason = "the login could not be renewed" + (error.reason.map { ": \($0)" } ?? "")
-            return .failure(APIError(error.type, reason: reason, underlying: error).ofUndecidedLogin)
+            let type = error.type == .decoding ? .noNetwork : error.type
+            return .failure(APIError(type, reason: reason, underlying: error).ofUndecidedLogin)
         }
     }
 
@@ -277,12 +279,18 @@ extension APIError {
     var leavesLoginUndecided: Bool {
         switch type {
         case .noNetwork, .timeout, .transport, .security: true
-        // The page of a captive portal, for example.
-        case .decoding: response?.isSuccess == true && response?.headers.mediaType == "text/html"
+        case .decoding: response?.mayBeOfPortal == true
         // Without a response, the one of a relogin of another service, or of a shared one.
         case .http: status.map { $0 >= 500 || $0 == 429 } ?? (underlying as? APIError)?.leavesLoginUndecided ?? false
         default: false
         }
+    }
+}
+
+extension APIResponse {
+    /// Whether it may be the page of a captive portal, which no certificate of the server allows.
+    fileprivate var mayBeOfPortal: Bool {
+        isSuccess && headers.mediaType == "text/html" && (redirects + [url]).contains { $0.scheme != "https" }
     }
 }
 

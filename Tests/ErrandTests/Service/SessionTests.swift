@@ -286,6 +286,41 @@ struct SessionTests: SessionScene {
         withExtendedLifetime((requests, early)) {}
     }
 
+    @Test func `A page that the server itself sends in the place of a token ends the session`() async {
+        let proxy = APIProxy(
+            fake: ScriptedTransport { request in
+                guard request.url.path.hasSuffix("login") else { return .status(401) }
+                return HTTPResponse(status: 200, headers: ["Content-Type": "text/html"], body: Data("<html>".utf8))
+            },
+            service: .sample {
+                $0 = APIService(baseURL: URL("https://shop.test/api"))
+                $0.reloginHandler = account
+            }
+        )
+        account.login = { [proxy] in
+            let login = GoodsRequest(proxy: proxy)
+            (login.path, login.customLogin) = ("/login", true)
+            _ = try await login.value()
+        }
+        let request = load(proxy)
+        #expect(await screen.ending() == .failure(.loginExpired))
+        #expect(account.expiries == 1)
+        withExtendedLifetime(request) {}
+    }
+
+    @Test func `The handler words the expiry by the error that it throws`() async {
+        for (message, expected) in [("Go to the counter.", "Go to the counter."), (nil, "Please sign in again.")] {
+            let account = Account()
+            account.login = { throw APIError(.loginExpired, message: message) }
+            let transport = ScriptedTransport { _ in .status(401) }
+            let proxy = APIProxy(fake: transport, service: .sample { $0.reloginHandler = account })
+            let request = GoodsRequest(delegate: screen, proxy: proxy)
+            request.loadData()
+            #expect(await screen.ending() == .failure(.loginExpired))
+            #expect(account.expiryMessage == expected)
+        }
+    }
+
     @Test func `A page in the place of a token, as of a captive portal, does not end the session`() async {
         let tries = Counter()
         let transport = ScriptedTransport { request in
@@ -302,7 +337,7 @@ struct SessionTests: SessionScene {
             _ = try await login.value()
         }
         let first = load(proxy)
-        #expect(await screen.ending() == .failure(.decoding))
+        #expect(await screen.ending() == .failure(.noNetwork))
         #expect(account.expiries == 0)
         let second = load(proxy)
         #expect(await screen.ending() == .success)

@@ -11,6 +11,7 @@ import Foundation
     private let current = Lock("t0")
     private(set) var logins = 0
     private(set) var expiries = 0
+    private(set) var expiryMessage: String?
     var fails = false
     var gate: Latch?
     var loginRenewalDate: Date?
@@ -31,6 +32,7 @@ import Foundation
 
     func sessionDidExpire(_ error: APIError) {
         expiries += 1
+        expiryMessage = error.message
         onExpiry()
     }
 }
