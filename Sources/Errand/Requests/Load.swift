@@ -38,7 +38,6 @@ extension APIManager {
             to: service,
             role: role,
             observing: options,
-            indicator: indicator,
             progress: progress
         )
         loads.append(load.id)
@@ -85,7 +84,6 @@ extension APIManager {
     private let role: LoginRole
     private let scope = LoadScope()
     private let proxy: APIProxy
-    private let indicator: (any LoadingIndicator)?
     private weak var manager: Manager?
     /// Returns the call that requests the page of a list again within this load.
     var callForPage: ((RequestDraft.Addition) -> Call<Manager.Response>)?
@@ -100,13 +98,12 @@ extension APIManager {
         to service: APIService?,
         role: LoginRole,
         observing options: APIRequestOptions?,
-        indicator: (any LoadingIndicator)? = nil,
         progress: (@MainActor (TransferProgress) -> Void)? = nil
     ) {
         (id, proxy) = (.next(), manager.proxy)
         (self.manager, self.role, self.service) = (manager, role, service)
         origin = LoadOrigin(draft, service, proxy.jar(for: service))
-        (self.indicator, self.progress) = (indicator, progress)
+        self.progress = progress
         presentsErrors = options?.presentsErrors == true
         notifiesDelegateOfProgress = options?.reportsProgress == true
         guard let options else {
