@@ -220,30 +220,28 @@ struct CommonHeadersTests {
             return .status(503)
         }
         let proxy = APIProxy(service: .sample(), transport: transport, queueLimits: QueueLimits(perHost: 8))
-        let retried = (0..<8).map { _ in
-            let request = GoodsRequest(delegate: screen, proxy: proxy)
-            request.method = .get
-            request.customService = .sample {
-                $0.commonHeaders = {
-                    _ = calls.next()
-                    return [:]
-                }
-                $0.retryPolicy = RetryPolicy()
-                $0.retryPolicy.baseDelay = .zero
+        func requests(_ change: (inout APIService) -> Void) -> [GoodsRequest] {
+            let service = APIService.sample(change)
+            return (0..<8).map { _ in
+                let request = GoodsRequest(delegate: screen, proxy: proxy)
+                (request.method, request.customService) = (.get, service)
+                return request
             }
-            return request
         }
-        let others = (0..<8).map { _ in
-            let request = GoodsRequest(delegate: screen, proxy: proxy)
-            request.method = .get
-            request.customService = .sample {
-                $0.commonHeaders = {
-                    _ = holders.next()
-                    try await held.wait()
-                    return [:]
-                }
+        let retried = requests {
+            $0.commonHeaders = {
+                _ = calls.next()
+                return [:]
             }
-            return request
+            $0.retryPolicy = RetryPolicy()
+            $0.retryPolicy.baseDelay = .zero
+        }
+        let others = requests {
+            $0.commonHeaders = {
+                _ = holders.next()
+                try await held.wait()
+                return [:]
+            }
         }
         for request in retried { request.loadData() }
         await transport.waitForRequests(8)

@@ -286,6 +286,15 @@ struct SessionTests: SessionScene {
         withExtendedLifetime((requests, early)) {}
     }
 
+    /// Has the account renew its login by a request to `/login`.
+    private func signIn(by proxy: APIProxy) {
+        account.login = { [proxy] in
+            let login = GoodsRequest(proxy: proxy)
+            (login.path, login.customLogin) = ("/login", true)
+            _ = try await login.value()
+        }
+    }
+
     @Test func `A page that the server itself sends in the place of a token ends the session`() async {
         let proxy = APIProxy(
             fake: ScriptedTransport { request in
@@ -297,11 +306,7 @@ struct SessionTests: SessionScene {
                 $0.reloginHandler = account
             }
         )
-        account.login = { [proxy] in
-            let login = GoodsRequest(proxy: proxy)
-            (login.path, login.customLogin) = ("/login", true)
-            _ = try await login.value()
-        }
+        signIn(by: proxy)
         let request = load(proxy)
         #expect(await screen.ending() == .failure(.loginExpired))
         #expect(account.expiries == 1)
@@ -331,11 +336,7 @@ struct SessionTests: SessionScene {
             return request.headers["X-Token"] == "t0" ? .status(401) : .json(goodsJSON([]))
         }
         let proxy = proxy(transport)
-        account.login = { [proxy] in
-            let login = GoodsRequest(proxy: proxy)
-            (login.path, login.customLogin) = ("/login", true)
-            _ = try await login.value()
-        }
+        signIn(by: proxy)
         let first = load(proxy)
         #expect(await screen.ending() == .failure(.noNetwork))
         #expect(account.expiries == 0)
