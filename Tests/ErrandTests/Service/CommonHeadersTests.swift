@@ -213,13 +213,14 @@ struct CommonHeadersTests {
     }
 
     @Test func `They are not called for a load that is cancelled while it queues for its retry`() async {
-        let (answer, held) = (Latch(), Latch())
+        let (answer, held, clock) = (Latch(), Latch(), ManualClock())
         let (calls, holders) = (Counter(), Counter())
         let transport = ScriptedTransport { _ in
             try await answer.wait()
-            return .status(503)
+            return .status(503, headers: ["Retry-After": "1"])
         }
-        let proxy = APIProxy(service: .sample(), transport: transport, queueLimits: QueueLimits(perHost: 8))
+        let limits = QueueLimits(perHost: 8)
+        let proxy = APIProxy(service: .sample(), transport: transport, queueLimits: limits, clock: clock)
         func requests(_ change: (inout APIService) -> Void) -> [GoodsRequest] {
             let service = APIService.sample(change)
             return (0..<8).map { _ in
@@ -234,7 +235,6 @@ struct CommonHeadersTests {
                 return [:]
             }
             $0.retryPolicy = RetryPolicy()
-            $0.retryPolicy.baseDelay = .zero
         }
         let others = requests {
             $0.commonHeaders = {
@@ -248,7 +248,10 @@ struct CommonHeadersTests {
         for request in others { request.loadData() }
         await suspend(while: proxy.queuedCount < 8)
         answer.open()
-        await suspend(while: holders.count < 8 || proxy.queuedCount < 8)
+        // The others have all places before the first of them queues again.
+        await suspend(while: holders.count < 8 || clock.sleepers < 8)
+        clock.advance(by: .seconds(1))
+        await suspend(while: proxy.queuedCount < 8)
         proxy.cancelAllRequests()
         #expect(await screen.endings(16).allSatisfy { $0 == .cancelled })
         await suspend(while: proxy.queuedCount > 0)
