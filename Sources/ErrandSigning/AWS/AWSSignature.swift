@@ -131,7 +131,7 @@ final class SigningKeyCache: Sendable {
         if let known, known.day == scope.day, known.secret.utf8.elementsEqual(secret.utf8) { return (scope, known.key) }
         var key = Array("AWS4\(secret)".utf8)
         for text in [String(scope.day), signature.region, signature.service, "aws4_request"] {
-            key = try HMAC.sha256(of: Array(text.utf8), key: key)
+            key = try PlatformCrypto.hmacSHA256(of: Array(text.utf8), key: key)
         }
         let new = Entry(secret: secret, day: scope.day, key: key)
         entry.withLock { exchange(&$0, with: new) }

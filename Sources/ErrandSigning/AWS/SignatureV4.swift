@@ -55,7 +55,7 @@ struct SignatureV4 {
         for (name, value) in fields { signed.append(Self.field(name, value)) }
         let headers = CanonicalHeaders(signed)
         let (canonical, text) = try texts(of: request, query: request.query, headers: headers)
-        let signature = try HMAC.sha256(of: text, key: key).hexadecimal
+        let signature = try PlatformCrypto.hmacSHA256(of: text, key: key).hexadecimal
         if let token, !signsSessionToken { fields.append(token) }
         fields.append(("Authorization", authorization(names: headers.names, signature: signature)))
         return RequestSignature(
@@ -80,7 +80,7 @@ struct SignatureV4 {
         var sent = query
         if let token = credentials.sessionToken { append("X-Amz-Security-Token", token.utf8, to: &sent) }
         let (canonical, text) = try texts(of: request, query: (signsSessionToken ? sent : query)[...], headers: headers)
-        let signature = try HMAC.sha256(of: text, key: key).hexadecimal
+        let signature = try PlatformCrypto.hmacSHA256(of: text, key: key).hexadecimal
         append("X-Amz-Signature", signature.utf8, to: &sent)
         return RequestSignature(
             canonicalRequest: canonical,

@@ -30,7 +30,8 @@ package enum PlatformCrypto {
         private static func result(of state: some HashFunction) -> [UInt8] { Array(state.finalize()) }
     }
 
-    static func hmacSHA256(_ data: some ContiguousBytes, key: [UInt8]) throws(SigningError) -> [UInt8] {
+    /// Returns the message authentication code (RFC 2104) of `data`, with a key of any length, 0 included.
+    package static func hmacSHA256(of data: some ContiguousBytes, key: [UInt8]) throws(SigningError) -> [UInt8] {
         data.withUnsafeBytes { bytes in
             Array(CryptoKit.HMAC<SHA256>.authenticationCode(for: bytes, using: SymmetricKey(data: key)))
         }

@@ -28,17 +28,22 @@ package enum PlatformCrypto {
         }
 
         package mutating func finish() throws(SigningError) -> [UInt8] {
-            try PlatformCrypto.bytes(count: digest.count, of: "\(digest)") { output in
+            let hash = try PlatformCrypto.output(count: digest.count, of: "\(digest)") { output in
                 cryptort_hash_finish(library.pointer, state, output)
             }
+            return Array(hash)
         }
     }
 
-    static func hmacSHA256(_ data: some ContiguousBytes, key: [UInt8]) throws(SigningError) -> [UInt8] {
+    /// Returns the message authentication code (RFC 2104) of `data`, with a key of any length, 0 included.
+    ///
+    /// - Throws: `libraryUnavailable` where the platform does not have the function.
+    package static func hmacSHA256(of data: some ContiguousBytes, key: [UInt8]) throws(SigningError) -> [UInt8] {
         let library = try library.get()
-        return try bytes(count: Digest.sha256.count, of: "HMAC-SHA-256") { output in
+        let code = try output(count: Digest.sha256.count, of: "HMAC-SHA-256") { output in
             key.withBytes { key in data.withBytes { cryptort_hmac_sha256(library.pointer, key, $0, output) } }
         }
+        return Array(code)
     }
 
     static func seal(
@@ -84,18 +89,6 @@ package enum PlatformCrypto {
                 }
             }
         }
-    }
-
-    /// Returns a digest that `write` has written; unlike `Data`, an array needs a single allocation.
-    private static func bytes(
-        count: Int,
-        of algorithm: @autoclosure () -> String,
-        write: (UnsafeMutablePointer<UInt8>) -> cryptort_result
-    ) throws(SigningError) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: count)
-        let result = bytes.withUnsafeMutableBufferPointer { write($0.baseAddress.unsafelyUnwrapped) }
-        guard result == cryptort_success else { throw SigningError(result, of: algorithm()) }
-        return bytes
     }
 
     /// Returns the bytes that `write` has written.

@@ -65,7 +65,7 @@ extension ParamSigning {
             case .md5: try Digest.md5.hash(of: text)
             case .sha1: try Digest.sha1.hash(of: text)
             case .sha256: try Digest.sha256.hash(of: text)
-            case .hmacSHA256: try HMAC.sha256(of: text, key: Array(secret.utf8))
+            case .hmacSHA256: try PlatformCrypto.hmacSHA256(of: text, key: Array(secret.utf8))
             }
         return switch encoding {
         case .hex: digest.hexadecimal

@@ -62,7 +62,7 @@ package enum SHA256 {
 
     /// Returns the HMAC-SHA-256 of these bytes (RFC 2104).
     package static func hmac(of bytes: some Collection<UInt8>, key: some Collection<UInt8>) -> [UInt8] {
-        required { () throws(SigningError) in try HMAC.sha256(of: Array(bytes), key: Array(key)) }
+        required { () throws(SigningError) in try PlatformCrypto.hmacSHA256(of: Array(bytes), key: Array(key)) }
     }
 
     /// Returns the bytes in hexadecimal.

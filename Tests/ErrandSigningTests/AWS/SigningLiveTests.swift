@@ -96,7 +96,7 @@ struct SigningLiveTests {
         let text = "AWS4-HMAC-SHA256\n\(scope.moment)\n\(scope.text)\n\(canonical)"
         let secret = AWSSignatureTests.credentials.secretAccessKey
         let key = try options.keys.scope(at: date, of: options, secret: secret).key
-        return try HMAC.sha256(of: Data(text.utf8), key: key).hexadecimal
+        return try PlatformCrypto.hmacSHA256(of: Data(text.utf8), key: key).hexadecimal
     }
 
     @MainActor @Test(arguments: 0..<3)

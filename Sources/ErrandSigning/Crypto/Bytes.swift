@@ -1,12 +1,21 @@
 import Foundation
 
-/// Message authentication codes (RFC 2104) of the platform's cryptographic library.
-package enum HMAC {
-    /// Returns the 32 bytes of the HMAC-SHA-256 of `data`, with a key of any length, 0 included.
-    ///
-    /// - Throws: `libraryUnavailable` where the platform does not have the function.
-    package static func sha256(of data: some ContiguousBytes, key: [UInt8]) throws(SigningError) -> [UInt8] {
-        try PlatformCrypto.hmacSHA256(data, key: key)
+extension ContiguousBytes {
+    /// The bytes as lower-case hexadecimal digits.
+    package var hexadecimal: String { String(decoding: hexadecimalBytes, as: UTF8.self) }
+
+    /// The bytes of ``hexadecimal``.
+    var hexadecimalBytes: [UInt8] {
+        let digits = StaticString("0123456789abcdef")
+        return withUnsafeBytes { bytes in
+            var output: [UInt8] = []
+            output.reserveCapacity(bytes.count * 2)
+            for byte in bytes {
+                output.append(digits.utf8Start[Int(byte >> 4)])
+                output.append(digits.utf8Start[Int(byte & 15)])
+            }
+            return output
+        }
     }
 }
 
