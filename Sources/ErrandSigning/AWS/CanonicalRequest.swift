@@ -89,33 +89,10 @@ struct CanonicalHeaders {
                 lines += fields[index].name
                 lines.append(UInt8(ascii: ":"))
             }
-            appendTrimmed(fields[index].value)
+            // Without blanks at its ends, and with one space for several blanks.
+            lines += fields[index].value.split { " \t\r\n".utf8.contains($0) }.joined(separator: " ".utf8)
             lines.append(UInt8(ascii: "\n"))
             last = index
-        }
-    }
-
-    /// Appends a value without blanks at its ends, and with one space for several blanks.
-    private mutating func appendTrimmed(_ value: [UInt8]) {
-        let start = lines.endIndex
-        var isBlank = false
-        for byte in value {
-            if byte.isBlank {
-                isBlank = true
-            } else {
-                if isBlank, lines.endIndex > start { lines.append(UInt8(ascii: " ")) }
-                isBlank = false
-                lines.append(byte)
-            }
-        }
-    }
-}
-
-extension UInt8 {
-    fileprivate var isBlank: Bool {
-        switch self {
-        case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"), UInt8(ascii: "\n"): true
-        default: false
         }
     }
 }
