@@ -72,16 +72,16 @@ struct SignatureV4 {
         let hash = sendsPayloadHash ? [(name: "X-Amz-Content-Sha256", value: request.payloadText)] : []
         let headers = CanonicalHeaders(request.fields + hash.map(Self.field))
         var query = Array(request.query)
-        append("X-Amz-Algorithm", Self.algorithm.utf8, to: &query)
-        append("X-Amz-Credential", credential.utf8, to: &query)
-        append("X-Amz-Date", scope.moment.utf8, to: &query)
-        append("X-Amz-SignedHeaders", headers.names, to: &query)
-        append("X-Amz-Expires", String(expiry).utf8, to: &query)
+        query.appendPair("X-Amz-Algorithm".utf8, Self.algorithm.utf8)
+        query.appendPair("X-Amz-Credential".utf8, credential.utf8)
+        query.appendPair("X-Amz-Date".utf8, scope.moment.utf8)
+        query.appendPair("X-Amz-SignedHeaders".utf8, headers.names)
+        query.appendPair("X-Amz-Expires".utf8, String(expiry).utf8)
         var sent = query
-        if let token = credentials.sessionToken { append("X-Amz-Security-Token", token.utf8, to: &sent) }
+        if let token = credentials.sessionToken { sent.appendPair("X-Amz-Security-Token".utf8, token.utf8) }
         let (canonical, text) = try texts(of: request, query: (signsSessionToken ? sent : query)[...], headers: headers)
         let signature = try PlatformCrypto.hmacSHA256(of: text, key: key).hexadecimal
-        append("X-Amz-Signature", signature.utf8, to: &sent)
+        sent.appendPair("X-Amz-Signature".utf8, signature.utf8)
         return RequestSignature(
             canonicalRequest: canonical,
             stringToSign: text,
@@ -101,13 +101,6 @@ struct SignatureV4 {
     }
 
     private var credential: String { "\(credentials.accessKeyID)/\(scope.text)" }
-
-    private func append(_ name: String, _ value: some Sequence<UInt8>, to query: inout [UInt8]) {
-        if !query.isEmpty { query.append(UInt8(ascii: "&")) }
-        query += name.utf8
-        query.append(UInt8(ascii: "="))
-        query += PercentEncoding.encoded(value)
-    }
 
     private func texts(
         of request: UnsignedRequest,

@@ -79,3 +79,11 @@ struct WireURL {
         return URL(verbatim: String(decoding: bytes[..<pathEnd] + separator + query, as: UTF8.self))
     }
 }
+
+extension [UInt8] {
+    /// Appends a pair to a query, percent-encoded.
+    mutating func appendPair(_ name: some Sequence<UInt8>, _ value: some Sequence<UInt8>) {
+        if !isEmpty { append(UInt8(ascii: "&")) }
+        self += PercentEncoding.encoded(name) + [UInt8(ascii: "=")] + PercentEncoding.encoded(value)
+    }
+}

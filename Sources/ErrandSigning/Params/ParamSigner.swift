@@ -42,7 +42,10 @@ struct ParamSigner: Sendable {
         let sent = context.sentParams.flatMap { $0.hasNoQueryParams ? nil : $0 }
         if sent == nil { try checkPlaces() } else if !signing.signature.isHeader { return }
         let secret = try await signing.secret()
-        if sent == nil, context.isOfLink { removeFormerValues(from: &request) }
+        // The server has copied what an earlier request had.
+        if sent == nil, context.isOfLink, let url = WireURL(request.url)?.removingPairs(named: Set(parameterNames)) {
+            request.url = url
+        }
         var fields = try sent.map { try $0.fields(of: $0.params) } ?? Self.fields(of: request.url)
         // What is among the parameters is there already.
         if let place = signing.timestamp, sent == nil || place.isHeader {
@@ -75,8 +78,7 @@ struct ParamSigner: Sendable {
             guard !fields.contains(where: { $0.name == name }) else { throw Self.conflict(name) }
             fields.append(SentParams.Field(name, value))
             var query = Array(WireURL(request.url)?.query ?? [])
-            if !query.isEmpty { query.append(UInt8(ascii: "&")) }
-            query += [name, value].map { PercentEncoding.encoded($0.utf8) }.joined(separator: "=".utf8)
+            query.appendPair(name.utf8, value.utf8)
             guard let url = WireURL(request.url)?.replacingQuery(with: query) else {
                 throw Self.error("the URL cannot be signed")
             }
@@ -88,11 +90,6 @@ struct ParamSigner: Sendable {
             request.headers.append(name, value)
             fields.append(SentParams.Field(signedName ?? name, value))
         }
-    }
-
-    /// Removes what an earlier request had, and the server has copied to its link.
-    private func removeFormerValues(from request: inout HTTPRequest) {
-        if let url = WireURL(request.url)?.removingPairs(named: Set(parameterNames)) { request.url = url }
     }
 
     private var parameterNames: [String] {
