@@ -46,12 +46,8 @@ final class KeySession: Sendable {
     /// Returns the key to send with, once no exchange runs; starts one if there is none.
     ///
     /// - Throws: Why the exchange has failed, `cancelled` when the calling task was cancelled.
-    func key(
-        for id: RequestID,
-        _ makeExchange: @autoclosure () -> Exchange
-    ) async throws(APIError) -> SessionKey {
+    func key(for id: RequestID, _ exchange: Exchange) async throws(APIError) -> SessionKey {
         if let key = state.withLock(\.current) { return key }
-        let exchange = makeExchange()
         var hasBeenCancelled = false
         // Not without end, when each exchange is dropped by what it leads to, such as a sign-out.
         for _ in 0...KeyState.maxExpiries {

@@ -9,11 +9,6 @@ struct KeyState {
         case done(KeySession.Outcome)
     }
 
-    struct Entry {
-        let key: SessionKey
-        let generation: Int
-    }
-
     struct Closed: Sendable {
         let tasks: [Task<Void, Never>]
         let waiters: [KeySession.Waiter]
@@ -37,7 +32,7 @@ struct KeyState {
     private(set) var outcome = KeySession.Outcome.dropped
     var waiters: [RequestID: KeySession.Waiter] = [:]
     private var generation = 0
-    private var entries: [Entry] = []
+    private var entries: [(key: SessionKey, generation: Int)] = []
     /// The loads that are replayed, and in which generation; cancelled ones stay for two generations.
     private var replays: [RequestID: Int] = [:]
     private var expiries: [Duration] = []
@@ -49,7 +44,7 @@ struct KeyState {
     /// Whether the exchange runs that was started in a generation.
     func isCurrent(_ run: Int) -> Bool { isRunning && run == generation }
 
-    func entry(named id: String) -> Entry? { entries.last { $0.key.id == id } }
+    func entry(named id: String) -> (key: SessionKey, generation: Int)? { entries.last { $0.key.id == id } }
 
     /// Returns what a load does that has no key.
     mutating func need(at uptime: Duration) -> Step {
@@ -103,7 +98,7 @@ struct KeyState {
         if case .key(let key) = outcome {
             current = key
             entries = entries.filter { $0.key.id != key.id }.suffix(Self.maxEntries - 1)
-            entries.append(Entry(key: key, generation: generation))
+            entries.append((key, generation))
         }
         return exchange(&self.outcome, with: outcome)
     }

@@ -57,13 +57,10 @@ extension TrafficSealing {
     }
 
     func open(_ body: Data, key: SessionKey, authenticating lines: SealedLines) throws(SigningError) -> Data {
-        guard encoding == .base64 else {
-            return try cipher.open(body, key: key.bytes, authenticating: lines.data)
-        }
-        guard let bytes = Data(base64Encoded: body) else {
+        guard let sealed = encoding == .base64 ? Data(base64Encoded: body) : body else {
             throw SigningError(.malformedBody, reason: "the body is not Base64")
         }
-        return try cipher.open(bytes, key: key.bytes, authenticating: lines.data)
+        return try cipher.open(sealed, key: key.bytes, authenticating: lines.data)
     }
 
     func check(_ key: SessionKey) throws(SigningError) {
