@@ -2,16 +2,13 @@ import Errand
 import Foundation
 
 /// The details of one exchange: its properties, its phases, headers and bodies.
-struct ReportDetails {
+extension ReportRow {
     /// The longest body that is shown; an archive has all that was recorded.
     private static let longestText = 64 << 10
     /// The most loads of an exchange, and exchanges of a load, that are named.
     private static let longestList = 20
 
-    let exchange: PrintedExchange
-    let row: ReportRow
-
-    func write(to page: inout HTMLText) {
+    func writeDetails(to page: inout HTMLText) {
         if let error = exchange.error { page.element("<p class=\"error\"><b>Error</b> ", error, "</p>\n") }
         page.element("<p class=\"full\"><b>", exchange.method, "</b> <bdi>")
         page.value(exchange.url)
@@ -37,7 +34,7 @@ struct ReportDetails {
             page.element("", phase.name, "</th><td class=\"number\">")
             page.element("", ReportFormat.time(time), "</td><td class=\"scale\" aria-hidden=\"true\">")
             page.markup("<svg viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\">")
-            ReportRow.writeRectangle(number, position, max(width, time > 0 ? 3 : 0), to: &page)
+            Self.writeRectangle(number, position, max(width, time > 0 ? 3 : 0), to: &page)
             page.markup("</rect></svg></td></tr>\n")
             position += width
         }
@@ -86,8 +83,8 @@ struct ReportDetails {
         for load in loads.prefix(Self.longestList) {
             page.element("<li>load ", "\(load)", "")
             // In the order of their indexes.
-            let references = row.exchangesOfLoad[load] ?? []
-            let position = references.index(behindAll: { $0.index < row.index })
+            let references = exchangesOfLoad[load] ?? []
+            let position = references.index(behindAll: { $0.index < index })
             let start = max(0, position - Self.longestList / 2)
             let nearest = references[start...].prefix(Self.longestList)
             for reference in nearest { write(reference, to: &page) }
@@ -102,9 +99,9 @@ struct ReportDetails {
         page.markup("</ul></section>\n")
     }
 
-    private func write(_ reference: ReportRow.Reference, to page: inout HTMLText) {
+    private func write(_ reference: Reference, to page: inout HTMLText) {
         let name = "#\(reference.index + 1) \(reference.outcome)"
-        if reference.index == row.index {
+        if reference.index == index {
             page.element(" <b aria-current=\"true\">", name, "</b>")
         } else {
             page.element(" <a href=\"#x", "\(reference.index + 1)", "\">")

@@ -19,8 +19,7 @@ struct ReportPage {
         // The exchanges of a load refer to each other.
         var exchangesOfLoad: [RequestID: [ReportRow.Reference]] = [:]
         for (index, exchange) in printed.enumerated() {
-            let reference = ReportRow.Reference(index: index, outcome: exchange.outcome)
-            for load in exchange.recorded.loads { exchangesOfLoad[load, default: []].append(reference) }
+            for load in exchange.recorded.loads { exchangesOfLoad[load, default: []].append((index, exchange.outcome)) }
         }
         let first = printed.first?.start ?? Date()
         rows = printed.enumerated().map { index, exchange in

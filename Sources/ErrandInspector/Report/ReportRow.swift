@@ -4,10 +4,7 @@ import Foundation
 /// One exchange in the list: a line with its waterfall, and the details below it.
 struct ReportRow {
     /// A mention of an exchange in the details of another one.
-    struct Reference {
-        let index: Int
-        let outcome: String
-    }
+    typealias Reference = (index: Int, outcome: String)
 
     /// How many characters at the end of a path are always shown.
     private static let shownEnd = 32
@@ -48,7 +45,7 @@ struct ReportRow {
         page.element("<span class=\"time\">", ReportFormat.time(exchange.phases.total), "</span>")
         writeBar(to: &page)
         page.markup("</summary>\n<div class=\"details\">\n")
-        ReportDetails(exchange: exchange, row: self).write(to: &page)
+        writeDetails(to: &page)
         page.markup("</div>\n</details></li>\n")
     }
 

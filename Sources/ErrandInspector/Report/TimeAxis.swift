@@ -3,15 +3,10 @@ import Foundation
 
 /// Maps times to positions from 0 to 1000; long times without any exchange are shortened.
 struct TimeAxis {
-    private struct Span {
-        let start: Double
-        let end: Double
-        let position: Double
-    }
 
     /// Whether an idle time was shortened.
     private(set) var isShortened = false
-    private var spans: [Span] = []
+    private var spans: [(start: Double, end: Double, position: Double)] = []
     private var length = 0.0
 
     /// Creates the axis of exchanges in the order of their beginnings.
@@ -29,7 +24,7 @@ struct TimeAxis {
                 isShortened = isShortened || gap > longestGap
                 length += min(gap, longestGap)
             }
-            spans.append(Span(start: interval.start, end: interval.end, position: length))
+            spans.append((interval.start, interval.end, length))
             length += interval.end - interval.start
         }
     }
