@@ -34,13 +34,14 @@ struct Printer {
 
     /// Returns the part of a body that was recorded.
     func body(_ body: RecordedBody, contentType: String?) -> PrintedBody {
-        let notes = notes(on: body)
-        guard !body.kept.isEmpty else { return PrintedBody(text: nil, isBase64: false, notes: notes) }
+        let comment = comment(on: body)
+        guard !body.kept.isEmpty else { return PrintedBody(text: nil, isBase64: false, comment: comment) }
         let text = redactor?.body(body.kept, contentType: contentType) ?? body.text(contentType: contentType)
-        return PrintedBody(text: text ?? body.kept.base64EncodedString(), isBase64: text == nil, notes: notes)
+        return PrintedBody(text: text ?? body.kept.base64EncodedString(), isBase64: text == nil, comment: comment)
     }
 
-    private func notes(on body: RecordedBody) -> [String] {
+    /// What is missing; `nil` if nothing is.
+    private func comment(on body: RecordedBody) -> String? {
         var notes = body.omitted.map(note)
         switch body.place {
         case .memory: break
@@ -50,7 +51,7 @@ struct Printer {
         if body.isCut, let length = body.length {
             notes.append("Only the first \(body.kept.count) of \(length) bytes were recorded.")
         }
-        return notes
+        return notes.isEmpty ? nil : notes.joined(separator: " ")
     }
 
     private func note(on omitted: RecordedBody.Omitted) -> String {
@@ -71,11 +72,7 @@ struct PrintedBody {
     /// `nil` if nothing of it was recorded.
     let text: String?
     let isBase64: Bool
-    /// What is missing.
-    let notes: [String]
-
-    /// The notes as one text; `nil` if nothing is missing.
-    var comment: String? { notes.isEmpty ? nil : notes.joined(separator: " ") }
+    let comment: String?
 }
 
 extension RecordedBody {
