@@ -159,20 +159,15 @@ extension String {
             if position > authority, byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") { isInAuthority = false }
             let isEscape = byte == UInt8(ascii: "%") && rest.hexPair != nil
             let isBracket = byte == UInt8(ascii: "[") || byte == UInt8(ascii: "]")
-            if isEscape || isBracket && isInAuthority || byte.isURICharacter {
+            // RFC 3986 allows them outside of an address; `%` only in an escape.
+            let isAllowed = byte.isUnreserved || byte.isSubDelimiter || ":/?@".utf8.contains(byte)
+            if isEscape || isBracket && isInAuthority || isAllowed {
                 text.unicodeScalars.append(Unicode.Scalar(byte))
             } else {
                 text += String(decoding: PercentEncoding.triplet(byte), as: UTF8.self)
             }
         }
         return text
-    }
-}
-
-extension UInt8 {
-    /// Whether RFC 3986 allows it outside of an address, `%` excluded.
-    fileprivate var isURICharacter: Bool {
-        isUnreserved || isSubDelimiter || ":/?@".utf8.contains(self)
     }
 }
 
