@@ -138,7 +138,7 @@ struct ExchangeLog {
             if event.exchange != nil { loads[event.id]?.isUnsent = false }
             return
         }
-        if !entry.exchange.isLast(event.id) {
+        if entry.exchange.loads.last != event.id {
             releaseLater(loads[event.id]?.last)
             loads[event.id, default: ActiveLoad()].last = entry
             entry.exchange.add(event.id)

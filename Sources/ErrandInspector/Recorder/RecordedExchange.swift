@@ -26,9 +26,7 @@ struct RecordedExchange: Sendable {
     /// The number of the proxy; `nil` outside an exchange.
     let number: UInt64?
     /// The loads that share it, the first one first.
-    var loads: [RequestID] { [firstLoad] + otherLoads }
-    private let firstLoad: RequestID
-    private var otherLoads: [RequestID] = []
+    private(set) var loads: [RequestID]
     let method: HTTPMethod
     let attempt: Int
     /// What its load has waited for before it.
@@ -57,7 +55,7 @@ struct RecordedExchange: Sendable {
     init(_ event: APIEvent, sequence: Int, cause: APIEvent.Reason?, isFirst: Bool) {
         self.sequence = sequence
         number = event.exchange
-        firstLoad = event.id
+        loads = [event.id]
         method = event.method
         attempt = event.attempt
         self.cause = cause
@@ -68,10 +66,8 @@ struct RecordedExchange: Sendable {
     /// What the transport has measured; the error of an unsent load may have the timings of another one, such as a login.
     var timings: ExchangeTimings? { state == .unsent ? nil : response?.timings ?? error?.timings }
 
-    func isLast(_ load: RequestID) -> Bool { load == otherLoads.last ?? firstLoad }
-
     mutating func add(_ load: RequestID) {
-        if load != firstLoad, !otherLoads.contains(load) { otherLoads.append(load) }
+        if !loads.contains(load) { loads.append(load) }
     }
 
     mutating func add(_ request: RecordedRequest) {
@@ -83,12 +79,12 @@ struct RecordedExchange: Sendable {
     mutating func add(_ head: RecordedHead, at uptime: Duration) {
         guard headAt == nil else { return }
         (headAt, self.head) = (uptime, head)
-        byteCount += head.byteCount
+        byteCount += head.headers.byteCount
     }
 
     /// Adds the whole response, which contains the head.
     mutating func add(_ response: RecordedResponse) {
-        byteCount += response.byteCount - (head?.byteCount ?? 0)
+        byteCount += response.byteCount - (head?.headers.byteCount ?? 0)
         (self.response, head) = (response, nil)
     }
 

@@ -21,13 +21,6 @@ struct RecordedRequest: Sendable {
 struct RecordedHead: Sendable {
     let status: Int
     let headers: HTTPHeaders
-    let byteCount: Int
-
-    init(status: Int, headers: HTTPHeaders) {
-        self.status = status
-        self.headers = headers
-        byteCount = headers.byteCount
-    }
 }
 
 struct RecordedResponse: Sendable {
@@ -41,18 +34,18 @@ struct RecordedResponse: Sendable {
     init(_ response: HTTPResponse, bodyLimit: Int) {
         (url, age) = (nil, nil)
         head = RecordedHead(status: response.status, headers: response.headers)
-        body = RecordedBody(response.body, limit: bodyLimit, .of(response.file, isStreamed: response.isStreamed))
+        body = RecordedBody(response.body, limit: bodyLimit, isInFile: response.file != nil, response.isStreamed)
         timings = response.timings
     }
 
     init(_ response: APIResponse, bodyLimit: Int) {
         (url, age) = (response.url, response.age)
         head = RecordedHead(status: response.status, headers: response.headers)
-        body = RecordedBody(response.body, limit: bodyLimit, .of(response.file, isStreamed: response.isStreamed))
+        body = RecordedBody(response.body, limit: bodyLimit, isInFile: response.file != nil, response.isStreamed)
         timings = response.timings
     }
 
-    var byteCount: Int { head.byteCount + body.kept.count }
+    var byteCount: Int { head.headers.byteCount + body.kept.count }
 }
 
 struct RecordedBody: Sendable {
@@ -71,10 +64,6 @@ struct RecordedBody: Sendable {
         case memory, file
         /// Passed on while they arrived.
         case stream
-
-        static func of(_ file: URL?, isStreamed: Bool) -> Place {
-            file != nil ? .file : isStreamed ? .stream : .memory
-        }
     }
 
     /// Not the piece, whose closure would keep what the app has captured.
@@ -84,13 +73,13 @@ struct RecordedBody: Sendable {
         case stream(String)
     }
 
-    init(_ data: Data, limit: Int, _ place: Place) {
+    init(_ data: Data, limit: Int, isInFile: Bool, _ isStreamed: Bool) {
         // The beginning is copied: a slice would keep all bytes in memory.
         kept = data.count > limit ? Data(Array(data.prefix(limit))) : data
+        place = isInFile ? .file : isStreamed ? .stream : .memory
         length = place == .memory ? Int64(data.count) : nil
         isCut = data.count > limit
         omitted = []
-        self.place = place
     }
 
     /// `nil` for a request without a body.
@@ -114,5 +103,5 @@ struct RecordedBody: Sendable {
 }
 
 extension HTTPHeaders {
-    fileprivate var byteCount: Int { reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 } }
+    var byteCount: Int { reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 } }
 }
