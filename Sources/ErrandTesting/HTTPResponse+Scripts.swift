@@ -27,11 +27,11 @@ extension HTTPResponse {
         headers: HTTPHeaders = [:],
         encoder: JSONEncoder? = nil
     ) throws -> HTTPResponse {
-        .json(
-            String(decoding: try (encoder ?? .iso8601).encode(value), as: UTF8.self),
-            status: status,
-            headers: headers
-        )
+        .json(try text(of: value, by: encoder), status: status, headers: headers)
+    }
+
+    private static func text(of value: some Encodable, by encoder: JSONEncoder?) throws -> String {
+        String(decoding: try (encoder ?? .iso8601).encode(value), as: UTF8.self)
     }
 
     /// Returns a response with a value as JSON in an envelope, the default one unless another is given.
@@ -54,9 +54,6 @@ extension HTTPResponse {
         in envelope: Envelope = Envelope(),
         encoder: JSONEncoder? = nil
     ) throws -> HTTPResponse {
-        func json(_ value: some Encodable) throws -> String {
-            String(decoding: try (encoder ?? .iso8601).encode(value), as: UTF8.self)
-        }
         precondition(code == nil || envelope.codeKey != nil || envelope.successKey != nil, "the envelope has no code")
         let success = envelope.successCodes.min { ($0.text.count, $0.text) < ($1.text.count, $1.text) }
         let isSuccess = code.map(envelope.successCodes.contains) ?? true
@@ -64,10 +61,10 @@ extension HTTPResponse {
         func add(_ key: String?, _ json: String) {
             if let key { members.append((key.split(separator: ".")[...], json)) }
         }
-        if let code = code ?? success { add(envelope.codeKey, try json(code)) }
+        if let code = code ?? success { add(envelope.codeKey, try text(of: code, by: encoder)) }
         add(envelope.successKey, "\(isSuccess)")
-        add(envelope.messageKey, try json(message))
-        let content = try json(value)
+        add(envelope.messageKey, try text(of: message, by: encoder))
+        let content = try text(of: value, by: encoder)
         add(envelope.dataKey, content)
         if members.isEmpty { return .json(content) }
         let isObject = content.hasPrefix("{")

@@ -54,8 +54,10 @@ package struct PlantedSecrets: Sendable {
     /// A secret that a header, a product or a domain may have as its name.
     private mutating func identifier() -> String { planted(random.secretIdentifier()) }
 
-    private mutating func encoded() -> String {
-        value().addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+    private mutating func encoded() -> String { Self.encoded(value()) }
+
+    private static func encoded(_ text: String) -> String {
+        text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
     }
 
     private mutating func planted(_ secret: String) -> String {
@@ -67,9 +69,8 @@ package struct PlantedSecrets: Sendable {
     // MARK: Requests
 
     private mutating func urls() -> (URL, URL) {
-        let encodedName = name().addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
-        let rest =
-            "shop.test/api/goods;id=\(encoded())/7?token=\(encoded())&\(encodedName)=1&\(encoded())&a#\(encoded())"
+        let name = Self.encoded(name())
+        let rest = "shop.test/api/goods;id=\(encoded())/7?token=\(encoded())&\(name)=1&\(encoded())&a#\(encoded())"
         let (user, password) = (encoded(), encoded())
         return (Self.url("https://\(rest)"), Self.url("https://\(user):\(password)@\(rest)"))
     }
@@ -112,8 +113,8 @@ package struct PlantedSecrets: Sendable {
     }
 
     private mutating func form() -> Data {
-        let encodedName = name().addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
-        return Data("password=\(encoded())&\(encodedName)=1&\(encoded())&page=\(encoded())".utf8)
+        let name = Self.encoded(name())
+        return Data("password=\(encoded())&\(name)=1&\(encoded())&page=\(encoded())".utf8)
     }
 
     private mutating func multipart() -> HTTPBody {
