@@ -321,7 +321,10 @@ import Foundation
             }
             fetch.gate = ImageGate { [weak self, weak fetch] in
                 guard let self, let fetch, active[ObjectIdentifier(fetch)] != nil else { return false }
-                didFindNothing(fetch)
+                // Not stored: it waits until it may be sent.
+                lookups.remove(fetch)
+                sends.insert(fetch)
+                startWaiting()
                 return true
             }
             start(fetch)
@@ -329,13 +332,6 @@ import Foundation
         while let fetch = sends.next(order) {
             if let gate = fetch.gate { gate.open() } else { start(fetch) }
         }
-    }
-
-    /// Has a load whose image is not stored wait until it may be sent.
-    private func didFindNothing(_ fetch: ImageFetch<Image>) {
-        lookups.remove(fetch)
-        sends.insert(fetch)
-        startWaiting()
     }
 
     private func start(_ fetch: ImageFetch<Image>) {

@@ -55,7 +55,12 @@ import Foundation
         uses += 1
         entries[key] = Entry(image: image, bytes: bytes, lastUse: uses)
         self.bytes += bytes
-        if self.bytes > capacity { purge() }
+        guard self.bytes > capacity else { return }
+        // The newest one remains.
+        for (key, _) in entries.sorted(by: { $0.value.lastUse < $1.value.lastUse }).dropLast() {
+            guard self.bytes > capacity / 5 * 3 else { return }
+            remove(key)
+        }
     }
 
     func remove(_ key: ImageKey) {
@@ -65,15 +70,6 @@ import Foundation
     /// Removes an image for all targets.
     func removeAll(of source: ImageSource) {
         for key in entries.keys where key.url == source.url && key.headers == source.headers { remove(key) }
-    }
-
-    /// The newest one remains.
-    private func purge() {
-        for (key, entry) in entries.sorted(by: { $0.value.lastUse < $1.value.lastUse }).dropLast() {
-            guard bytes > capacity / 5 * 3 else { return }
-            entries[key] = nil
-            bytes -= entry.bytes
-        }
     }
 }
 
