@@ -26,19 +26,9 @@ struct ImageQueue<Element: AnyObject> {
     mutating func insert(_ element: Element, rank: ImageRank, ticket: Int) {
         remove(element)
         let line = rank.rawValue
-        lines[line].insert(Entry(element: element, ticket: ticket), at: position(of: ticket, in: line))
+        let position = lines[line].index(behindAll: { $0.ticket < ticket })
+        lines[line].insert(Entry(element: element, ticket: ticket), at: position)
         tickets[ObjectIdentifier(element)] = ticket
-    }
-
-    /// Most have the highest ticket, or the lowest one.
-    private func position(of ticket: Int, in line: Int) -> Int {
-        var (low, high) = (lines[line].startIndex, lines[line].endIndex)
-        if high > low, lines[line][high - 1].ticket < ticket { return high }
-        while low < high {
-            let middle = (low + high) / 2
-            if lines[line][middle].ticket < ticket { low = middle + 1 } else { high = middle }
-        }
-        return low
     }
 
     var count: Int { tickets.count }
