@@ -45,7 +45,7 @@ extension SealingAdapter {
 extension SealingAdapter {
     private func adapt(_ response: inout APIResponse, context: AdapterContext) async throws {
         // A stored response that is sealed was sealed for another request.
-        guard !context.isOfLookup || !response.hasMediaType(sealing.mediaType) else {
+        guard !context.isOfLookup || !isSealed(response) else {
             throw APIError(.security, reason: "a stored response that is sealed cannot be opened")
         }
         // Without the header the request was one of the exchange itself, or for another origin.
@@ -53,8 +53,8 @@ extension SealingAdapter {
         let session = sealing.sessions.session(of: context.environment)
         guard !APIService.isInLoginRequests(of: session) else { return }
         // Servers send the header lines of a body that is not sent as well.
-        let isBodiless = response.body.isEmpty && request.hasNoResponseBody(with: response.status)
-        guard !isBodiless, response.hasMediaType(sealing.mediaType) else {
+        let mayHaveBody = !response.body.isEmpty || request.method.allowsResponseBody(response.status)
+        guard mayHaveBody, isSealed(response) else {
             return try await accept(response, to: request, session, keyID, context)
         }
         do throws(SigningError) {
@@ -73,6 +73,12 @@ extension SealingAdapter {
         // Both are of the sealed body.
         response.headers.remove("Content-Length")
         response.headers.remove("Repr-Digest")
+    }
+
+    private func isSealed(_ response: APIResponse) -> Bool {
+        // As servers usually write it, which costs less than the comparison after it.
+        response.headers["Content-Type"] == sealing.mediaType
+            || response.headers.mediaType == sealing.mediaType.lowercased()
     }
 
     /// Returns if the response need not be sealed.
@@ -100,7 +106,7 @@ extension SealingAdapter {
     }
 
     private func notSealedReason(_ response: APIResponse, to request: HTTPRequest) -> String {
-        guard request.hasNoResponseBody(with: response.status) else {
+        guard !request.method.allowsResponseBody(response.status) else {
             return "the response is not sealed: its Content-Type is not \(sealing.mediaType)"
         }
         return """
@@ -124,18 +130,4 @@ extension HTTPRequest {
         return body.isEmpty ? nil : try body.bytes(limit: limit)
     }
 
-    /// Returns whether a response with this status never has a body (RFC 9110 section 6.4.1).
-    fileprivate func hasNoResponseBody(with status: Int) -> Bool {
-        method == .head || status == 204 || status == 304
-    }
-}
-
-extension APIResponse {
-    fileprivate func hasMediaType(_ type: String) -> Bool {
-        guard let value = headers["Content-Type"] else { return false }
-        // As servers usually write it, which costs less than the comparison below.
-        if value == type { return true }
-        let name = value.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces)
-        return name.lowercased() == type.lowercased()
-    }
 }
