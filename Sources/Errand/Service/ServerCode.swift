@@ -5,34 +5,23 @@ import Foundation
 /// A literal is a code: `error.code == 5001`, `envelope.successCodes = ["OK", 0, true]`. A string that is written as an
 /// integer, such as `"200"`, is the same code as the number; `"00200"` is not.
 public struct ServerCode: Sendable, Hashable {
-    private enum Value: Sendable, Hashable {
-        case number(Int)
-        case text(String)
-        case bool(Bool)
-    }
-
-    private let value: Value
+    /// A number, a string or a Boolean.
+    private let value: JSONValue
 
     /// Creates a code that is a number.
-    public init(_ number: Int) { value = .number(number) }
+    public init(_ number: Int) { value = .int(Int64(number)) }
 
     /// Creates a code that is a string, or a number if `text` is written as one.
     public init(_ text: String) {
-        let number = Int(text).flatMap { String($0) == text ? $0 : nil }
-        value = number.map(Value.number) ?? .text(text)
+        let number = Int64(text).flatMap { String($0) == text ? $0 : nil }
+        value = number.map(JSONValue.int) ?? .string(text)
     }
 
     /// Creates a code that is a Boolean.
     public init(_ flag: Bool) { value = .bool(flag) }
 
     /// The code as text, whichever kind it is.
-    public var text: String {
-        switch value {
-        case .number(let number): String(number)
-        case .text(let text): text
-        case .bool(let flag): String(flag)
-        }
-    }
+    public var text: String { value.scalarText ?? "" }
 }
 
 extension ServerCode: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral {
@@ -71,14 +60,7 @@ extension ServerCode: Decodable {
 
 extension ServerCode: Encodable {
     /// Encodes a number, a string or a Boolean.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        switch value {
-        case .number(let number): try container.encode(number)
-        case .text(let text): try container.encode(text)
-        case .bool(let flag): try container.encode(flag)
-        }
-    }
+    public func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
 }
 
 extension ServerCode {
@@ -103,7 +85,7 @@ extension ServerCode: RedactedDescription {
     /// The code for logs: `*` for a text that is neither an identifier nor a URL without a query, or longer than 64 characters,
     /// and for one that may be a token, by its digits and capitals.
     public var description: String {
-        guard case .text(let text) = value else { return self.text }
+        guard case .string(let text) = value else { return self.text }
         return text.utf8.count <= 64 && NameShape.isCode(text) ? text : "*"
     }
 }
