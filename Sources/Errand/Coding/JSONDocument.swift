@@ -26,9 +26,13 @@ final class JSONDocument: @unchecked Sendable {
         with decoder: JSONDecoder,
         read: (any Decoder) throws -> Value
     ) throws -> Value {
-        try withoutActuallyEscaping(read) { read in
-            let reader = Reader(text: text, convertsNames: decoder.convertsNames, read: read)
-            return try decoder.decode(Root<Value>.self, from: text, configuration: reader).value
+        let convertsNames = decoder.convertsNames
+        return try withoutActuallyEscaping(read) { read in
+            let inDocument = { (decoder: any Decoder) in
+                let document = convertsNames.map { JSONDocument(text, convertsNames: $0, decoder: decoder) }
+                return try $current.withValue(document) { try read(decoder) }
+            }
+            return try decoder.decode(Root<Value>.self, from: text, configuration: inDocument).value
         }
     }
 
@@ -43,20 +47,11 @@ final class JSONDocument: @unchecked Sendable {
 }
 
 extension JSONDocument {
-    private struct Reader<Value> {
-        let text: Data
-        let convertsNames: Bool?
-        let read: (any Decoder) throws -> Value
-    }
-
     private struct Root<Value>: DecodableWithConfiguration {
         let value: Value
 
-        init(from decoder: any Decoder, configuration reader: Reader<Value>) throws {
-            let document = reader.convertsNames.map {
-                JSONDocument(reader.text, convertsNames: $0, decoder: decoder)
-            }
-            value = try $current.withValue(document) { try reader.read(decoder) }
+        init(from decoder: any Decoder, configuration read: @escaping (any Decoder) throws -> Value) throws {
+            value = try read(decoder)
         }
     }
 
@@ -64,7 +59,7 @@ extension JSONDocument {
         guard var way = way.withLock({ exchange(&$0, with: nil) }) else { return nil }
         if way.isEmpty {
             guard let root = try? JSONReader.value(of: text.jsonInUTF8, damage: .marked) else { return nil }
-            way.append(Step(root, isOfDamagedText: root.hasDamage))
+            way.append(Step(value: root, isOfDamagedText: root.hasDamage))
         }
         defer { self.way.withLock { $0 = way } }
         for (depth, key) in path.enumerated() {
@@ -75,22 +70,19 @@ extension JSONDocument {
             guard let next = way[depth].child(for: key, convertsNames) else { return nil }
             way.append(next)
         }
-        let found = way[path.count]
-        return found.isOfDamagedText ? try found.value.undamaged(at: path) : found.value
+        let found = way[path.count].value
+        return way[0].isOfDamagedText ? try found.undamaged(at: path) : found
     }
 
     /// A value, and how it is found in the one that contains it.
     private struct Step {
         let value: JSONValue
-        let isOfDamagedText: Bool
-        private var index: Int?
-        private var name = ""
+        /// Of the whole text alone.
+        var isOfDamagedText = false
+        var index: Int?
+        var name = ""
         // Of an object: what its names are converted to; `nil` for what several names are converted to.
-        private var names: [String: String?]?
-
-        init(_ value: JSONValue, isOfDamagedText: Bool) {
-            (self.value, self.isOfDamagedText) = (value, isOfDamagedText)
-        }
+        var names: [String: String?]?
 
         func leads(to next: Step, by key: any CodingKey) -> Bool {
             if case .array = value { return next.index == key.intValue }
@@ -101,9 +93,7 @@ extension JSONDocument {
             switch value {
             case .array(let elements):
                 guard let index = key.intValue, elements.indices.contains(index) else { return nil }
-                var child = Step(elements[index], isOfDamagedText: isOfDamagedText)
-                child.index = index
-                return child
+                return Step(value: elements[index], index: index)
             case .object(let members):
                 let name = key.stringValue
                 var member = name
@@ -112,10 +102,7 @@ extension JSONDocument {
                     guard let original else { return nil }
                     if members[name] == nil { member = original }
                 }
-                guard let value = members[member] else { return nil }
-                var child = Step(value, isOfDamagedText: isOfDamagedText)
-                child.name = name
-                return child
+                return members[member].map { Step(value: $0, name: name) }
             default: return nil
             }
         }
