@@ -153,20 +153,19 @@ struct ResponseReader: Sendable {
     }
 
     private func whole<Value: Decodable>(_ response: APIResponse) throws -> Value {
-        guard let custom else {
-            return try decode(response) { try $0.singleValueContainer().decode(Value.self) }
+        try decode(response) {
+            try $0.singleValueContainer().decode(Value.self)
+        } orBy: {
+            try $0.decode(Value.self, from: response.body)
         }
-        return try decode(response, by: custom) { try custom.decode(Value.self, from: $0) }
     }
 
-    func content<Value: Decodable>(
-        of response: APIResponse,
-        in envelope: Envelope
-    ) throws -> EnvelopeContent<Value> {
-        guard let custom else {
-            return try decode(response) { try EnvelopeContent<Value>(from: $0, configuration: envelope) }
+    func content<Value: Decodable>(of response: APIResponse, in envelope: Envelope) throws -> EnvelopeContent<Value> {
+        try decode(response) {
+            try EnvelopeContent<Value>(from: $0, configuration: envelope)
+        } orBy: {
+            try $0.decode(response.body, in: envelope)
         }
-        return try decode(response, by: custom) { try custom.decode($0, in: envelope) }
     }
 
     func head(of response: APIResponse, in envelope: Envelope) throws -> EnvelopeHead {
@@ -178,21 +177,17 @@ struct ResponseReader: Sendable {
 
     private func decode<Value>(
         _ response: APIResponse,
-        by decoder: any ResponseDecoder,
-        _ read: (Data) throws -> Value
+        with read: (any Decoder) throws -> Value,
+        orBy readBody: (any ResponseDecoder) throws -> Value
     ) throws -> Value {
-        do {
-            return try read(response.body)
-        } catch  where !decoder.canDecode(response) {
-            let reason = "the response is not in the format of \(type(of: decoder)) (\(response.typeForReason))"
-            throw APIError(.decoding, reason: reason, underlying: error)
+        if let custom {
+            do {
+                return try readBody(custom)
+            } catch  where !custom.canDecode(response) {
+                let reason = "the response is not in the format of \(type(of: custom)) (\(response.typeForReason))"
+                throw APIError(.decoding, reason: reason, underlying: error)
+            }
         }
-    }
-
-    private func decode<Value>(
-        _ response: APIResponse,
-        with read: (any Decoder) throws -> Value
-    ) throws -> Value {
         var isJSON = false
         do {
             return try JSONDocument.decode(response.body, with: service.decoder) {
