@@ -47,7 +47,12 @@ package final class SentParams: Sendable {
     package func fields(of params: APIParams?) throws(APIError) -> [Field] {
         guard let params else { return [] }
         let names = pathNames
-        let (queryNames, isForm) = (placement.queryNames, writesPairs)
+        let queryNames = placement.queryNames
+        let isForm =
+            switch draft.serializer.format {
+            case .form, .multipart, .raw: true
+            case .json, .custom: false
+            }
         guard case .object(let members) = encoding.apply(to: try params.tree(with: encoder)) else {
             throw APIError(.invalidRequest, reason: "parameters without names cannot be signed")
         }
@@ -64,18 +69,13 @@ package final class SentParams: Sendable {
         return fields
     }
 
-    private var writesPairs: Bool {
-        switch draft.serializer.format {
-        case .form, .multipart, .raw: true
-        case .json, .custom: false
-        }
-    }
-
     private func text(of value: JSONValue, name: String) throws(APIError) -> String {
         switch value {
         case .string(let text): return text
         case .array, .object:
-            guard encoder.encodesNestedValuesEqually else {
+            // Otherwise the text depends on the place at which the value is nested, or is another one at each encoding.
+            let formatting = encoder.outputFormatting
+            guard formatting.contains(.sortedKeys), !formatting.contains(.prettyPrinted) else {
                 let parameter = Redactor.shared.name(name)
                 let reason =
                     "the encoder must have .sortedKeys and not .prettyPrinted to sign the parameter \(parameter)"
@@ -95,11 +95,4 @@ package final class SentParams: Sendable {
 extension SentParams: CustomReflectable {
     /// Nothing, because `dump` prints paths, links and parameters otherwise.
     package var customMirror: Mirror { Mirror(self, children: [:]) }
-}
-
-extension JSONEncoder {
-    /// Whether the text of a value does not depend on the place at which it is nested, and is the same at every encoding.
-    fileprivate var encodesNestedValuesEqually: Bool {
-        outputFormatting.contains(.sortedKeys) && !outputFormatting.contains(.prettyPrinted)
-    }
 }

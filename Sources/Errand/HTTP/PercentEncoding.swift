@@ -16,7 +16,7 @@ package enum PercentEncoding {
     }
 
     /// Encodes every byte except the unreserved ones, `%` and `/` included.
-    static func segment(_ text: String) -> String {
+    package static func segment(_ text: String) -> String {
         guard !text.utf8.allSatisfy(\.isUnreserved) else { return text }
         return String(decoding: encoded(text.utf8), as: UTF8.self)
     }

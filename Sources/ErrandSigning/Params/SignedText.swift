@@ -14,7 +14,8 @@ extension ParamSigning {
             fields.append(SentParams.Field(name, secret))
         }
         // Not before they are sorted.
-        if percentEncodes { fields = fields.map(\.percentEncoded) }
+        let encoded = PercentEncoding.segment
+        if percentEncodes { fields = fields.map { SentParams.Field(encoded($0.name), encoded($0.value)) } }
         let isFirst = position == .prepended || position == .surrounding
         let isLast = position == .appended || position == .surrounding
         let separators = pairSeparator.utf8.count + valueSeparator.utf8.count
@@ -112,14 +113,5 @@ extension UnsafeMutableBufferPointer<UInt8> {
             initializeElement(at: position, to: byte)
             position += 1
         }
-    }
-}
-
-extension SentParams.Field {
-    fileprivate var percentEncoded: SentParams.Field {
-        SentParams.Field(
-            String(decoding: PercentEncoding.encoded(name.utf8), as: UTF8.self),
-            String(decoding: PercentEncoding.encoded(value.utf8), as: UTF8.self)
-        )
     }
 }
