@@ -19,7 +19,7 @@ final class TreeDecoder: Decoder, SingleValueDecodingContainer {
     private let parent: TreeDecoder?
     private let key: (any CodingKey)?
     /// Whether nothing is converted, because the app compares it with a code.
-    private var isExact = false
+    fileprivate var isExact = false
     private var type: (any Any.Type)?
     /// Whether an empty array is an object without members, and whether one was read as that.
     private var (readsEmptyAsObject, hasReadEmptyAsObject) = (false, false)
@@ -100,11 +100,6 @@ final class TreeDecoder: Decoder, SingleValueDecodingContainer {
 // MARK: Scalars
 
 extension TreeDecoder {
-    func exactScalar<Scalar: TreeScalar>(_ type: Scalar.Type) throws -> Scalar {
-        isExact = true
-        return try scalar(type)
-    }
-
     func scalar<Scalar: TreeScalar>(_ type: Scalar.Type) throws -> Scalar {
         if value.isDamaged { _ = try whole() }
         if let scalar = Scalar(tree: value) ?? nonConforming(type) { return scalar }
@@ -330,7 +325,8 @@ struct KeyedTree<Key: CodingKey>: KeyedDecodingContainerProtocol {
     /// Records code or message, if it is a member of an envelope.
     private func scalar<Scalar: TreeScalar>(_ type: Scalar.Type, _ key: Key) throws -> Scalar {
         let child = try child(key)
-        return Key.self == EnvelopeKey.self ? try child.exactScalar(type) : try child.scalar(type)
+        child.isExact = Key.self == EnvelopeKey.self
+        return try child.scalar(type)
     }
 }
 
