@@ -114,21 +114,3 @@ extension HTTPResponse {
         HTTPResponse(status: status, headers: headers)
     }
 }
-
-extension JSONEncoder {
-    /// An encoder that writes dates in ISO 8601, as an ``APIService`` reads them by default.
-    fileprivate static var iso8601: JSONEncoder {
-        let encoder = JSONEncoder()
-        encoder.dateEncodingStrategy = .iso8601
-        return encoder
-    }
-}
-
-extension JSONDecoder {
-    /// A decoder that reads dates in ISO 8601, as an ``APIService`` writes them by default.
-    static var iso8601: JSONDecoder {
-        let decoder = JSONDecoder()
-        decoder.dateDecodingStrategy = .iso8601
-        return decoder
-    }
-}

@@ -52,9 +52,7 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
                 switch layer {
                 case .values(let values): if let value = values[name] { return value.value }
                 case .object:
-                    let encoder = JSONEncoder()
-                    encoder.dateEncodingStrategy = .iso8601
-                    guard let member = (try? Self.tree(of: layer, with: encoder))?[name] else { continue }
+                    guard let member = (try? Self.tree(of: layer, with: .iso8601))?[name] else { continue }
                     return member.plain
                 }
             }
@@ -81,9 +79,6 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
         return merged
     }
 
-    private var members: [String: AnyEncodable] {
-        layers.compactMap(\.values).reduce(into: [:]) { all, values in all.merge(values) { $1 } }
-    }
 }
 
 extension APIParams: RedactedDescription {
@@ -114,7 +109,8 @@ extension APIParams: Encodable {
             throw EncodingError.invalidValue(self, .init(codingPath: encoder.codingPath, debugDescription: text))
         }
         // As a dictionary, whose names no key strategy changes.
-        try container.encode(members)
+        let layers = layers.compactMap(\.values)
+        try container.encode(layers.reduce(into: [String: AnyEncodable]()) { all, values in all.merge(values) { $1 } })
     }
 }
 
@@ -285,26 +281,22 @@ private struct JSONObjectReader {
         }
         if let scalar = scalar(value) { return scalar }
         switch value {
-        case let elements as [Any]: return try array(elements)
-        case let members as [String: Any]: return try object(members)
+        case let elements as [Any]:
+            return try elements.enumerated().map { index, element throws(APIError) in
+                AnyEncodable(try child(element, at: "\(path)[\(index)]"))
+            }
+        case let members as [String: Any]:
+            var values: [String: AnyEncodable] = [:]
+            for (name, member) in members {
+                values[name] = AnyEncodable(try child(member, at: "\(path).\(Redactor.shared.name(name))"))
+            }
+            return values
         default: return try wrapped(value)
         }
     }
 
-    private func array(_ elements: [Any]) throws(APIError) -> [AnyEncodable] {
-        try elements.enumerated().map { index, element throws(APIError) in
-            let reader = JSONObjectReader(path: "\(path)[\(index)]", depth: depth + 1)
-            return AnyEncodable(try reader.value(of: element))
-        }
-    }
-
-    private func object(_ members: [String: Any]) throws(APIError) -> [String: AnyEncodable] {
-        var values: [String: AnyEncodable] = [:]
-        for (name, member) in members {
-            let reader = JSONObjectReader(path: "\(path).\(Redactor.shared.name(name))", depth: depth + 1)
-            values[name] = AnyEncodable(try reader.value(of: member))
-        }
-        return values
+    private func child(_ value: Any, at path: String) throws(APIError) -> any Encodable & Sendable {
+        try JSONObjectReader(path: path, depth: depth + 1).value(of: value)
     }
 
     /// Throws `invalidRequest` for what is not an optional.
@@ -315,7 +307,7 @@ private struct JSONObjectReader {
             throw APIError(.invalidRequest, reason: reason)
         }
         guard let value = mirror.children.first?.value else { return JSONValue.null }
-        return try JSONObjectReader(path: path, depth: depth + 1).value(of: value)
+        return try child(value, at: path)
     }
 
     private static let scalars: [any (Encodable & Sendable).Type] = [

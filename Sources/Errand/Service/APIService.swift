@@ -44,11 +44,8 @@ public struct APIService: Sendable {
             self.environment = environment
             base = BaseURL(environment.baseURL)
             login = logins.session(of: environment)
-            encoder = JSONEncoder()
+            (encoder, decoder) = (.iso8601, .iso8601)
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            encoder.dateEncodingStrategy = .iso8601
-            decoder = JSONDecoder()
-            decoder.dateDecodingStrategy = .iso8601
         }
     }
 
@@ -274,6 +271,24 @@ public struct APIService: Sendable {
 extension APIService: RedactedDescription {
     /// The base URL, without user and password.
     public var description: String { "APIService(\(Redactor.shared.url(baseURL.absoluteString)))" }
+}
+
+extension JSONEncoder {
+    /// Writes dates in ISO 8601, as a service reads them by default.
+    package static var iso8601: JSONEncoder {
+        let encoder = JSONEncoder()
+        encoder.dateEncodingStrategy = .iso8601
+        return encoder
+    }
+}
+
+extension JSONDecoder {
+    /// Reads dates in ISO 8601, as a service writes them by default.
+    package static var iso8601: JSONDecoder {
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .iso8601
+        return decoder
+    }
 }
 
 /// The base URL of a service, which is split once and not for each request.
