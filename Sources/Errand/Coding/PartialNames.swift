@@ -67,11 +67,7 @@ struct PartialNames: Sendable {
     }
 
     private static func holder(of path: String, orElse new: Holder) -> Holder {
-        holders.withLock { holders in
-            let holder = holders[path] ?? new
-            holders[path] = holder
-            return holder
-        }
+        holders.withLock { $0.value(for: path, orElse: new) }
     }
 
     func leave(_ holder: Holder) { Self.leave(file.path, holder) }

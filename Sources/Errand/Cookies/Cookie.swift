@@ -7,7 +7,7 @@ public struct Cookie: Sendable, Equatable {
     /// When a browser would send the cookie with cross-site requests.
     ///
     /// An app has no sites, so the jar stores the attribute for information only and sends the cookie in any case.
-    package enum SameSite: String, Sendable {
+    package enum SameSite: String, Sendable, CaseIterable {
         /// With same-site requests only.
         case strict = "Strict"
         /// With same-site requests, and with cross-site navigation to a top-level page.

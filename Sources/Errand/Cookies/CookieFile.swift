@@ -213,13 +213,6 @@ extension CookieFile {
 /// The entry at the path is replaced by renaming a new file and never written to, so a symbolic link there is never
 /// followed.
 extension CookieFile {
-    func remove() { unlink(path) }
-
-    /// Whether an interrupted save has left its temporary file.
-    var hasTemporaryFile: Bool { stat(ofEntry: temporaryPath) != nil }
-
-    func removeTemporaryFile() { unlink(temporaryPath) }
-
     func write(_ bytes: [UInt8], to path: String? = nil) throws(CookieFileError) {
         try reporting(.cannotWrite) { () throws(SystemError) in
             try AtomicFile.replace(path ?? self.path, with: bytes, temporary: temporaryPath, folder: folder)
@@ -240,7 +233,7 @@ extension CookieFile {
             throw CookieFileError(.cannotWrite, file: url, reason: "too many files were set aside")
         }
         var aside = names[free]
-        if let bytes = snapshot.damagedBytes, free > 0, isFile(at: folder + names[free - 1], equalTo: bytes) {
+        if let bytes = snapshot.damagedBytes, free > 0, isCopy(folder + names[free - 1], of: bytes) {
             // A process that was killed between the copy and the save has left the same copy.
             aside = names[free - 1]
         } else if let bytes = snapshot.damagedBytes {
@@ -254,11 +247,8 @@ extension CookieFile {
         return CookieFileError(.setAside, file: url, reason: reason)
     }
 
-    private func isFile(at path: String, equalTo bytes: [UInt8]) -> Bool {
-        guard let descriptor = try? FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
-            let status = try? descriptor.status(), status.isFile,
-            Int(status.st_size) == bytes.count
-        else { return false }
-        return (try? descriptor.readAll(atMost: bytes.count)) == bytes
+    private func isCopy(_ path: String, of bytes: [UInt8]) -> Bool {
+        let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
+        return (try? FileDescriptor(opening: path, flags).readAll(atMost: bytes.count + 1)) == bytes
     }
 }

@@ -170,7 +170,9 @@ public final class CookieJar: Sendable {
             let header = try SetCookieHeader(parsing: Array(bytes))
             let cookie = try Cookie(header, from: url, suffixes: suffixes, at: date)
             return change { state in
-                if let newest, !removalsOnly || cookie.isExpired(at: date), state.isUpdated(cookie.key, since: newest) {
+                if let newest, !removalsOnly || cookie.isExpired(at: date), let known = state.store[cookie.key],
+                    known.updated > CookieTimestamp(newest)
+                {
                     return .refused(.older)
                 }
                 return state.insert(cookie, isFromSecureOrigin: url.isSecure, sentIn: generation, at: date)
@@ -232,11 +234,7 @@ public final class CookieJar: Sendable {
         if let jar = others.withLock({ $0[environment] }) { return jar }
         // Not under the lock, because it reads a file. Of two that are made at the same time, one is released.
         let new = makeOther(environment)
-        return others.withLock { others in
-            let jar = others[environment] ?? new
-            others[environment] = jar
-            return jar
-        }
+        return others.withLock { $0.value(for: environment, orElse: new) }
     }
 
     func flushAll() {

@@ -51,10 +51,6 @@ struct CookieJarState: Sendable {
         self.sessionCookies = sessionCookies
     }
 
-    func isUpdated(_ key: Cookie.Key, since date: Date) -> Bool {
-        store[key].map { $0.updated > CookieTimestamp(date) } ?? false
-    }
-
     /// RFC 6265bis section 5.7, as far as it depends on the other cookies.
     mutating func insert(
         _ cookie: Cookie,

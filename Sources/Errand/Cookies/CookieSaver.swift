@@ -41,7 +41,9 @@ final class CookieSaver: Sendable {
         do throws(CookieFileError) {
             let snapshot = before.accepted(try file.read(at: date))
             _ = state.withLock { $0.adopt(snapshot, readAfter: before, at: date) }
-            if snapshot.isDamaged || file.hasTemporaryFile { queue.sync { _ = save(repairedAt: date) } }
+            // Or an interrupted save has left its temporary file.
+            let isIncomplete = stat(ofEntry: file.temporaryPath) != nil
+            if snapshot.isDamaged || isIncomplete { queue.sync { _ = save(repairedAt: date) } }
         } catch {
             errorReporter.record([error])
             readLater(after: readInterval)
@@ -148,14 +150,14 @@ extension CookieSaver {
         guard unsaved.isLogoutUnsaved, error.kind != .cannotRead else { return }
         // Another jar may have saved the logout, and later cookies.
         if let contents = try? file.read(at: .now).contents, contents.cleared >= unsaved.cleared { return }
-        file.remove()
+        unlink(file.path)
     }
 
     private func write(
         _ before: CookieJarState,
         repairedAt repairDate: Date?
     ) throws(CookieFileError) -> [CookieFileError] {
-        file.removeTemporaryFile()
+        unlink(file.temporaryPath)
         // Not the date at which the jar was opened, because the maximum lifetime of cookies counts from this date.
         let date = before.changeDate ?? repairDate
         let snapshot = try file.read(at: date ?? .now, unlessChecksum: before.fileChecksum)

@@ -81,7 +81,10 @@ extension CookieStore {
             return entry.isUnsaved
         }
         if let isUnsaved { return isUnsaved }
-        insert(Entry(cookie: cookie, order: use, lastUse: use))
+        let domain = cookie.domain
+        if entriesByDomain[domain] == nil { domainsBySite[site(of: domain), default: []].insert(domain) }
+        entriesByDomain[domain, default: []].append(Entry(cookie: cookie, order: use, lastUse: use))
+        count += 1
         return true
     }
 
@@ -132,13 +135,6 @@ extension CookieStore.Entry {
 // MARK: By domain and site
 
 extension CookieStore {
-    private mutating func insert(_ entry: Entry) {
-        let domain = entry.cookie.domain
-        if entriesByDomain[domain] == nil { domainsBySite[site(of: domain), default: []].insert(domain) }
-        entriesByDomain[domain, default: []].append(entry)
-        count += 1
-    }
-
     mutating func update<Result>(_ key: Cookie.Key, _ body: (inout Entry) -> Result) -> Result? {
         guard let place = entriesByDomain.index(forKey: key.domain),
             let position = entriesByDomain.values[place].firstIndex(where: { $0.cookie.hasKey(key) })

@@ -6,7 +6,6 @@ struct SetCookieHeader {
     static let maximumLifetime: TimeInterval = 400 * 86_400
     static let maximumPairLength = 4096
     private static let maximumAttributeLength = 1024
-    private static let sameSites: [Cookie.SameSite] = [.strict, .lax, .none]
 
     let name: [UInt8]
     let value: [UInt8]
@@ -57,7 +56,7 @@ struct SetCookieHeader {
         case "path": path = value.first == UInt8(ascii: "/") ? Array(value) : nil
         case "secure": isSecure = true
         case "httponly": isHTTPOnly = true
-        case "samesite": sameSite = Self.sameSites.first { value.equalsIgnoringCase($0.rawValue.utf8) }
+        case "samesite": sameSite = Cookie.SameSite.allCases.first { value.equalsIgnoringCase($0.rawValue.utf8) }
         default: break
         }
     }

@@ -123,11 +123,7 @@ final class LoginSessions: Sendable {
     func session(of environment: APIEnvironment) -> LoginSession {
         let key = Key(name: environment.name, origin: environment.baseURL.originText)
         let new = LoginSession(cacheName: Checksum.name(of: Array("\(key.origin)\n\(key.name)".utf8)))
-        return sessions.withLock { sessions in
-            let session = sessions[key] ?? new
-            sessions[key] = session
-            return session
-        }
+        return sessions.withLock { $0.value(for: key, orElse: new) }
     }
 }
 

@@ -47,3 +47,12 @@ package struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
         #endif
     }
 }
+
+extension Dictionary {
+    /// Returns the value of a key, which is `new` from now on if there is none.
+    mutating func value(for key: Key, orElse new: Value) -> Value {
+        let value = self[key] ?? new
+        self[key] = value
+        return value
+    }
+}
