@@ -2,21 +2,17 @@ import Foundation
 
 /// The part of a response that is decoded: what is under the envelope's data key, or the whole body.
 struct DecodedData {
-    private let body: Data
-    private let range: Range<Data.Index>
+    let body: Data
+    let range: Range<Data.Index>
 
     var data: Data { Data(body[range]) }
 
     /// Returns `nil` for a text that would change what surrounds it, because it is not one JSON value.
     func body(with data: Data) -> Data? {
-        guard range != body.startIndex..<body.endIndex else { return data }
+        guard range != body.indices else { return data }
         guard (try? JSONValue(json: data)) != nil else { return nil }
         let text = data.withoutByteOrderMark
         return body[..<range.lowerBound] + text + body[range.upperBound...]
-    }
-
-    init(_ body: Data, _ range: Range<Data.Index>? = nil) {
-        (self.body, self.range) = (body, range ?? body.startIndex..<body.endIndex)
     }
 }
 
@@ -50,14 +46,15 @@ extension ResponseReader {
         in responses: DecodedResponses
     ) throws(APIError) -> DecodedData? {
         guard !response.body.isEmpty, decodes(response, of: responses) else { return nil }
+        let whole = DecodedData(body: response.body, range: response.body.indices)
         guard let envelope = service.envelope, !envelope.isWholeBody else {
-            return responses == .enveloped ? nil : DecodedData(response.body)
+            return responses == .enveloped ? nil : whole
         }
         guard let head = try? head(of: response, in: envelope), head.isSuccess == true else { return nil }
-        guard let path = envelope.dataKey else { return DecodedData(response.body) }
+        guard let path = envelope.dataKey else { return whole }
         do {
             let range = try JSONMember.range(of: path, in: response.body, convertsNames: convertsNames(in: response))
-            if let range { return DecodedData(response.body, range) }
+            if let range { return DecodedData(body: response.body, range: range) }
             // Its bytes are not found: it would be decoded without its adapters.
             if case .success? = try? content(of: response, in: envelope) as EnvelopeContent<AnyContent> {
                 let context = DecodingError.Context(codingPath: [], debugDescription: "only the decoder finds \(path)")
