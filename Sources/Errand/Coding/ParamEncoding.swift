@@ -128,7 +128,8 @@ enum FormEncoding {
     static func pairs(of tree: JSONValue, _ encoding: ParamEncoding = ParamEncoding()) throws(APIError) -> [Pair] {
         switch tree {
         case .null: return []
-        case .object(let members): return sorted(members).flatMap { pairs(of: $0.value, name: $0.key, encoding) }
+        case .object(let members):
+            return members.sorted { $0.key < $1.key }.flatMap { pairs(of: $0.value, name: $0.key, encoding) }
         default:
             let reason = "parameters without names cannot be encoded in a query or a form"
             throw APIError(.invalidRequest, reason: reason)
@@ -140,7 +141,7 @@ enum FormEncoding {
         case .array(let elements):
             pairs(ofElements: elements, name: name, encoding)
         case .object(let members):
-            sorted(members).flatMap { key, member in
+            members.sorted { $0.key < $1.key }.flatMap { key, member in
                 pairs(of: member, name: encoding.name(ofMember: key, in: name), encoding)
             }
         default:
@@ -157,10 +158,6 @@ enum FormEncoding {
             all += pairs
         }
         return all
-    }
-
-    private static func sorted(_ members: [String: JSONValue]) -> [(key: String, value: JSONValue)] {
-        members.sorted { $0.key < $1.key }
     }
 
     private static func escape(_ text: String, _ spaces: ParamEncoding.Spaces) -> String {
