@@ -241,7 +241,7 @@ final class LoginSession: Sendable {
             let (closed, unplaced) = state.withLock { $0.closePlaced(run) }
             guard !unplaced.isEmpty else { return resume(closed) }
             // While the relogin still keeps others from being sent, so that none is before them.
-            for waiter in unplaced.sorted() {
+            for waiter in unplaced.inOrder {
                 waiter.place.reserve()
                 // Cancelled meanwhile: its load may have left the place before this.
                 if state.withLock({ $0.waiters[waiter.id] == nil }) { waiter.place.release() }
@@ -251,7 +251,7 @@ final class LoginSession: Sendable {
 
     /// Returns all loads to the queue in its order before the first of them goes on.
     private func resume(_ closed: LoginState.Closed, returning outcome: Outcome = .success(())) {
-        let waiters = closed.waiters.sorted()
+        let waiters = closed.waiters.inOrder
         if case .success = outcome { for waiter in waiters { waiter.place.reserve() } }
         closed.holder?.resumeLane()
         for waiter in waiters { waiter.continuation.resume(returning: outcome) }

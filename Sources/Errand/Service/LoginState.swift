@@ -272,14 +272,9 @@ struct LoginWaiter: Sendable {
     var needsPlace = true
 }
 
-extension LoginWaiter: Comparable {
-    /// Whether `lhs` returns to the queue before `rhs`.
-    static func < (lhs: LoginWaiter, rhs: LoginWaiter) -> Bool {
-        let (rank, other) = (lhs.place.rank, rhs.place.rank)
-        return rank == other ? lhs.id < rhs.id : rank > other
-    }
-
-    static func == (lhs: LoginWaiter, rhs: LoginWaiter) -> Bool { lhs.id == rhs.id }
+extension [LoginWaiter] {
+    /// In the order in which they return to the queue.
+    var inOrder: [LoginWaiter] { sorted { ($1.place.rank, $0.id) < ($0.place.rank, $1.id) } }
 }
 
 /// The place in the queue of a load that waits for a relogin.

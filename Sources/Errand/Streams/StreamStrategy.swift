@@ -185,9 +185,7 @@ struct LineReader<Element: Sendable>: StreamReader {
     private mutating func append(_ line: UnsafeRawBufferPointer, to elements: inout [Element]) throws(APIError) {
         count += 1
         var text = line.last == UInt8(ascii: "\r") ? UnsafeRawBufferPointer(rebasing: line.dropLast()) : line
-        if count == 1, text.starts(with: UTF8.byteOrderMark) {
-            text = UnsafeRawBufferPointer(rebasing: text.dropFirst(3))
-        }
+        if count == 1, text.starts(with: UTF8.byteOrderMark) { text = text.dropping(UTF8.byteOrderMark.count) }
         if let element = try element(text, count) { elements.append(element) }
     }
 
