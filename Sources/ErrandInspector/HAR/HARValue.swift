@@ -1,3 +1,5 @@
+import Foundation
+
 /// A JSON value of an archive, whose members keep their order.
 enum HARValue {
     case string(String)
@@ -40,11 +42,8 @@ enum HARValue {
     }
 
     private static func decimal(_ microseconds: Int64) -> String {
-        let (whole, rest) = microseconds.quotientAndRemainder(dividingBy: 1_000)
-        guard rest != 0 else { return "\(whole)" }
-        let digits = "\(abs(rest))"
-        return (microseconds < 0 ? "-" : "")
-            + "\(abs(whole)).\(String(repeating: "0", count: 3 - digits.count))\(digits)"
+        guard !microseconds.isMultiple(of: 1_000) else { return "\(microseconds / 1_000)" }
+        return String(format: "%.3f", Double(microseconds) / 1_000)
     }
 
     /// Escapes what RFC 8259 requires, and U+2028 and U+2029, which end a line in scripts.

@@ -11,8 +11,7 @@ extension ReportRow {
     func writeDetails(to page: inout HTMLText) {
         if let error = exchange.error { page.element("<p class=\"error\"><b>Error</b> ", error, "</p>\n") }
         page.element("<p class=\"full\"><b>", exchange.method, "</b> <bdi>")
-        page.value(exchange.url)
-        page.markup("</bdi></p>\n<div class=\"columns2\">\n")
+        page.element("", exchange.url, "</bdi></p>\n<div class=\"columns2\">\n")
         writeTimings(to: &page)
         writeConnection(to: &page)
         page.markup("</div>\n")
@@ -135,9 +134,8 @@ extension ReportRow {
         guard let text = body.text else { return }
         let isLong = text.utf8.count > Self.longestText
         if body.isBase64 { page.markup("<p class=\"quiet\">Base64</p>\n") }
-        page.markup("<pre tabindex=\"0\" role=\"group\" aria-label=\"Body\"><bdi>")
-        page.value(isLong ? String(decoding: text.utf8.prefix(Self.longestText), as: UTF8.self) : text)
-        page.markup("</bdi></pre>\n")
+        let shown = isLong ? String(decoding: text.utf8.prefix(Self.longestText), as: UTF8.self) : text
+        page.element("<pre tabindex=\"0\" role=\"group\" aria-label=\"Body\"><bdi>", shown, "</bdi></pre>\n")
         if isLong { page.markup("<p class=\"quiet\">The beginning of the body; the archive has the rest.</p>\n") }
     }
 }

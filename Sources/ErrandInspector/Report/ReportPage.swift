@@ -40,14 +40,11 @@ struct ReportPage {
 
     // Recorded values cannot execute anything: they are escaped, and they do not know the nonce.
     private func writeHead(to page: inout HTMLText) {
-        var generator = SystemRandomNumberGenerator()
-        let nonce = String(generator.next(), radix: 16) + String(generator.next(), radix: 16)
+        let nonce = String.uniqueName
         page.markup("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
-        page.markup("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'nonce-")
-        page.value(nonce)
-        page.markup("'; script-src 'nonce-")
-        page.value(nonce)
-        page.markup("'; base-uri 'none'; form-action 'none'\">\n")
+        page.markup("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; ")
+        page.element("style-src 'nonce-", nonce, "'; script-src 'nonce-")
+        page.element("", nonce, "'; base-uri 'none'; form-action 'none'\">\n")
         page.markup("<meta name=\"referrer\" content=\"no-referrer\">\n<meta name=\"robots\" content=\"noindex\">\n")
         page.markup("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
         page.markup("<meta name=\"color-scheme\" content=\"light dark\">\n<title>Exchanges – Errand</title>\n")
@@ -60,9 +57,8 @@ struct ReportPage {
     }
 
     private func writeHeader(to page: inout HTMLText) {
-        page.markup("<header class=\"top\">\n<div class=\"title\"><h1>Exchanges</h1>\n<p class=\"summary\">")
-        page.value(summary)
-        page.markup("</p></div>\n")
+        page.markup("<header class=\"top\">\n<div class=\"title\"><h1>Exchanges</h1>\n")
+        page.element("<p class=\"summary\">", summary, "</p></div>\n")
         guard !rows.isEmpty else { return page.markup("</header>\n") }
         // Hidden without scripts, which it needs.
         page.markup("<form id=\"filters\" role=\"search\" hidden>\n")
@@ -89,7 +85,6 @@ struct ReportPage {
     }
 
     private func writeFooter(to page: inout HTMLText) {
-        page.markup("<footer><p>")
         let sentences = [
             isRedacted
                 ? "Values that are not known to be harmless are shown by their size."
@@ -97,8 +92,8 @@ struct ReportPage {
             axis.isShortened ? "Long times without an exchange are shortened in the waterfall." : nil,
             removed > 0 ? "\(removed) older exchanges were removed because of the limits of the recorder." : nil,
         ]
-        page.value(sentences.compactMap { $0 }.joined(separator: " "))
-        page.markup("</p></footer>\n</body>\n</html>\n")
+        let text = sentences.compactMap { $0 }.joined(separator: " ")
+        page.element("<footer><p>", text, "</p></footer>\n</body>\n</html>\n")
     }
 
     private var summary: String {
