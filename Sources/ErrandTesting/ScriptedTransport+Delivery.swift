@@ -103,7 +103,7 @@ extension HTTPResponse {
         let bytes = Int64(response.body.count)
         if case .folder = request.destination { throw .folderDestination }
         if case .file(let file) = request.destination, (200..<300).contains(status) {
-            response = try response.written(to: file)
+            try response.write(to: file)
         } else if response.body.count > request.limits.bodyBytes {
             throw TransportError(.responseTooLarge, "the body is larger than \(request.limits.bodyBytes) bytes")
         }
@@ -113,14 +113,12 @@ extension HTTPResponse {
         return response
     }
 
-    private func written(to file: URL) throws(TransportError) -> HTTPResponse {
+    private mutating func write(to file: URL) throws(TransportError) {
         do {
             try body.write(to: file, options: .atomic)
         } catch {
             throw TransportError(.storage, "\(Redactor.fileName(of: file)) cannot be written", underlying: error)
         }
-        var response = self
-        (response.body, response.file) = (Data(), file)
-        return response
+        (body, self.file) = (Data(), file)
     }
 }
