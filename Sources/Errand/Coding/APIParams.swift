@@ -178,10 +178,8 @@ extension APIParams {
     private static func tree(of layer: Layer, with encoder: JSONEncoder) throws(APIError) -> JSONValue {
         if let tree = layer.scalarTree { return tree }
         let json = try encode(layer, with: encoder)
-        do {
-            return try JSONValue(json: json).without(layer.removed)
-        } catch {
-            throw APIError(.invalidRequest, reason: "a parameter cannot be encoded", underlying: error)
+        return try APIError.mapped(to: .invalidRequest, reason: "a parameter cannot be encoded") {
+            try JSONValue(json: json).without(layer.removed)
         }
     }
 }

@@ -189,10 +189,5 @@ extension Double {
 
 extension UInt8 {
     /// URL Standard, application/x-www-form-urlencoded percent-encode set.
-    fileprivate var isFormSafe: Bool {
-        switch self {
-        case UInt8(ascii: "*"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"): true
-        default: isASCIIAlphanumeric
-        }
-    }
+    fileprivate var isFormSafe: Bool { isASCIIAlphanumeric || "*-._".utf8.contains(self) }
 }

@@ -40,8 +40,7 @@ struct RequestDraft: Sendable {
     var idempotencyKey: String?
 
     var isPlainCall: Bool {
-        guard case .request = replacement else { return false }
-        return true
+        if case .request = replacement { true } else { false }
     }
 
     /// The URL of a plain call, which has no path with names of parameters.
@@ -51,8 +50,7 @@ struct RequestDraft: Sendable {
     }
 
     var followsLink: Bool {
-        guard case .link = replacement else { return false }
-        return true
+        if case .link = replacement { true } else { false }
     }
 
     mutating func resumeDownload(to destination: HTTPRequest.Destination) throws(APIError) {

@@ -82,8 +82,7 @@ public struct RequestSerializer: Sendable {
 
 extension RequestSerializer {
     var isMultipart: Bool {
-        guard case .multipart = format else { return false }
-        return true
+        if case .multipart = format { true } else { false }
     }
 
     func allowsBody(of method: HTTPMethod) -> Bool {

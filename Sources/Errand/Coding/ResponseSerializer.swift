@@ -99,12 +99,10 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
 
     /// `response` receives the server's code and message.
     func value(of response: inout APIResponse, from service: APIService) throws(APIError) -> Value {
-        do {
-            return try serialize(&response, ResponseReader(service))
-        } catch let error as APIError {
-            throw error.withResponse(ifMissing: response)
+        do throws(APIError) {
+            return try APIError.mapped(to: .decoding) { try serialize(&response, ResponseReader(service)) }
         } catch {
-            throw APIError(.decoding, response: response, underlying: error)
+            throw error.withResponse(ifMissing: response)
         }
     }
 }

@@ -392,7 +392,6 @@ struct TreeIndex: CodingKey {
 
 extension JSONValue {
     var isNull: Bool {
-        guard case .null = self else { return false }
-        return true
+        if case .null = self { true } else { false }
     }
 }

@@ -30,7 +30,6 @@ extension Array<UInt8> {
         }
         if random.count == count { return random }
         #endif
-        var generator = SystemRandomNumberGenerator()
-        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        return (0..<count).map { _ in UInt8.random(in: .min ... .max) }
     }
 }
