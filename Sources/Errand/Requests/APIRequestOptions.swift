@@ -41,7 +41,8 @@ public struct APIRequestOptions: Sendable {
     /// Statuses besides 2xx that are a success, such as 304 or 404; none by default.
     ///
     /// For such a status, an optional ``APIManager/Response`` is `nil`, `Void` ignores the body, and any other type is decoded
-    /// from the body as usual. To decode by status, use ``ResponseSerializer/choosing(_:)``.
+    /// from the body as usual. To decode by status, use ``ResponseSerializer/choosing(_:)``. The load is not sent again because of
+    /// such a status: neither by the retry policy nor, unless ``APIService/isLoginExpired`` says so, after a relogin.
     public var acceptedStatuses: Set<Int>
     /// Which redirects are followed; `nil`, the default, is the service's policy.
     public var redirectPolicy: RedirectPolicy?

@@ -174,7 +174,8 @@ public struct APIService: Sendable {
         get { contents.errorMessages }
         set { contents.errorMessages = newValue }
     }
-    /// The HTTP statuses that mean that the login has expired; 401 by default.
+    /// The HTTP statuses that mean that the login has expired, unless ``APIRequestOptions/acceptedStatuses`` contains them; 401 by
+    /// default.
     public var loginExpiredStatuses: Set<Int> {
         get { contents.loginExpiredStatuses }
         set { contents.loginExpiredStatuses = newValue }
