@@ -150,9 +150,11 @@ public import Observation
     open var restartPolicy: RestartPolicy { hooks?.wrappedValue.restartPolicy ?? .cancelPrevious }
     /// Whether this request signs in; false by default.
     ///
-    /// A request that signs in neither waits for a relogin nor starts one, and shares no exchange. It is exempt from the limits
-    /// of requests and connections, because the loads that use up these limits may be waiting for the login. A load of the
-    /// same service that begins inside ``ReloginHandler/relogin()`` is always treated as a login request.
+    /// A request that signs in neither waits for a relogin nor starts one, and shares no exchange. It is exempt from the limits of
+    /// requests and connections, because the loads that use up these limits may be waiting for the login. Its success begins a
+    /// session, and removes the stored responses of the former one: what is loaded without a login is no such request, see
+    /// <doc:Services#Write-a-sign-in-screen>. A load of the same service that begins inside ``ReloginHandler/relogin()`` is always
+    /// treated as a login request.
     open var isLoginRequest: Bool { hooks?.wrappedValue.isLoginRequest ?? false }
     /// Deadline, priority, retries, adapters and everything else; the defaults of ``APIRequestOptions`` by default.
     open var options: APIRequestOptions { hooks?.wrappedValue.options ?? APIRequestOptions() }

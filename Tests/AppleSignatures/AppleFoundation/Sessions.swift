@@ -8,9 +8,19 @@ open class URLCredentialStorage: NSObject, @unchecked Sendable {}
 
 open class HTTPCookie: NSObject, @unchecked Sendable {
     public enum AcceptPolicy: UInt, Sendable { case always, never, onlyFromMainDocumentDomain }
+
+    open var name: String { fatalError() }
+    open var value: String { fatalError() }
+    open var domain: String { fatalError() }
+    open var path: String { fatalError() }
+    open var expiresDate: Date? { fatalError() }
+    open var isSecure: Bool { fatalError() }
 }
 
-open class HTTPCookieStorage: NSObject, @unchecked Sendable {}
+open class HTTPCookieStorage: NSObject, @unchecked Sendable {
+    open class var shared: HTTPCookieStorage { fatalError() }
+    open var cookies: [HTTPCookie]? { fatalError() }
+}
 
 open class URLSessionConfiguration: NSObject, @unchecked Sendable {
     open class var `default`: URLSessionConfiguration { fatalError() }
