@@ -32,8 +32,8 @@ import Foundation
     public var order: ImageOrder
     /// How many images are loaded at a time; at most half of them begin as prefetches, but at least one.
     ///
-    /// With a cache, as many more are looked for there, so that what is stored waits for no download. Of one URL, the images of
-    /// several targets may be decoded at a time.
+    /// With a cache, as many more are looked for there, so that what is stored waits for no download, unless it is a prefetch while
+    /// 64 others wait to be sent. Of one URL, the images of several targets may be decoded at a time.
     public var maxConcurrentLoads: Int { sends.count }
     /// The number of loads that have begun.
     public internal(set) var fetchCount = 0
