@@ -44,14 +44,18 @@ extension HTTPResponse {
     ///   - message: The message for the user; `ok` by default.
     ///   - envelope: The keys, as in ``APIService/envelope``. Under its `successKey` is whether the code is one of success.
     ///     Without a `dataKey`, the members of the value, which is an object then, are beside the code.
+    ///   - status: The HTTP status.
+    ///   - headers: The header lines; a `Content-Type` replaces the default one, `application/json`.
     ///   - encoder: Encodes the value; the default writes dates in ISO 8601, as a service reads them.
-    /// - Returns: A response with HTTP status 200.
+    /// - Returns: The response.
     /// - Throws: The error of the encoder.
     public static func envelope(
         _ value: some Encodable = JSONValue.null,
         code: ServerCode? = nil,
         message: String = "ok",
         in envelope: Envelope = Envelope(),
+        status: Int = 200,
+        headers: HTTPHeaders = [:],
         encoder: JSONEncoder? = nil
     ) throws -> HTTPResponse {
         precondition(code == nil || envelope.codeKey != nil || envelope.successKey != nil, "the envelope has no code")
@@ -66,15 +70,15 @@ extension HTTPResponse {
         add(envelope.messageKey, try text(of: message, by: encoder))
         let content = try text(of: value, by: encoder)
         add(envelope.dataKey, content)
-        if members.isEmpty { return .json(content) }
         let isObject = content.hasPrefix("{")
         precondition(
-            envelope.dataKey != nil || isObject || content == "null",
+            members.isEmpty || envelope.dataKey != nil || isObject || content == "null",
             "without a dataKey, the value is an object"
         )
-        let object = text(of: members)
-        guard envelope.dataKey == nil, isObject, content != "{}" else { return .json(object) }
-        return .json(object.dropLast() + "," + content.dropFirst())
+        let object = members.isEmpty ? content : text(of: members)
+        let isBeside = !members.isEmpty && envelope.dataKey == nil && isObject && content != "{}"
+        let body = isBeside ? object.dropLast() + "," + content.dropFirst() : object
+        return .json(body, status: status, headers: headers)
     }
 
     /// Returns an object with the members, in the order of their first ones; those of a longer path are in an object of their own.

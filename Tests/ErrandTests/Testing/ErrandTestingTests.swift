@@ -360,6 +360,17 @@ struct ErrandTestingTests {
         #expect(error?.type == .server && error?.code == code)
     }
 
+    @Test func `An envelope has the status and the headers that a test gives it`() async throws {
+        let response = try HTTPResponse.envelope(code: 42, message: "no", status: 422, headers: ["Retry-After": "3"])
+        let request = GoodsRequest(proxy: APIProxy(fake: ScriptedTransport { _ in response }))
+        let error = await #expect(throws: APIError.self) { try await request.value() }
+        #expect(error?.type == .http && error?.status == 422)
+        #expect(error?.code == 42)
+        #expect(request.rawResponse?.headers["Retry-After"] == "3")
+        let flat = try HTTPResponse.envelope(["id": 7] as JSONValue, in: .wholeBody, status: 201)
+        #expect(flat.status == 201)
+    }
+
     @Test func `A value is in the envelope of the service, with its least code of success`() async throws {
         func body(_ response: HTTPResponse) -> String { String(decoding: response.body, as: UTF8.self) }
         var envelope = Envelope()
