@@ -1,7 +1,8 @@
 /// Shows that something is loading, for example with a spinner or a line in a terminal.
 ///
 /// Several loads may share an indicator: it is shown with the first of them and hidden with the last one, so every call of
-/// ``showLoading(_:)`` is followed by a call of ``hideLoading()`` before the next one. The loads retain it.
+/// ``showLoading(_:)`` is followed by a call of ``hideLoading()`` before the next one. The loads retain it, so a screen that is its
+/// own indicator is not released before they have ended.
 @MainActor public protocol LoadingIndicator: AnyObject {
     /// The first load has begun, or one with another message, for which the indicator has just been hidden. Called on the main
     /// actor, inside the call that began the load.

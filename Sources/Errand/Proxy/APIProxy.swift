@@ -186,7 +186,7 @@ public final class APIProxy: Sendable {
     }
 
     /// Cancels every load of this proxy, as ``cancelRequest(_:)`` does.
-    public func cancelAllRequests() { cancel(loads.claimAll()) }
+    public func cancelAllRequests() { cancel(loads.claimEvery()) }
 
     // MARK: Plain calls
 

@@ -1,6 +1,9 @@
+import Synchronization
+
 /// The loads that have begun and not ended; the code that removes one delivers its ending.
 final class LoadTable: Sendable {
     private let loads = Lock<[RequestID: ActiveLoad]>([:])
+    private let cancels = Atomic<Int>(0)
 
     /// Oldest first.
     var activeRequests: [ActiveRequest] {
@@ -38,6 +41,13 @@ final class LoadTable: Sendable {
     func claimAll(where condition: (ActiveLoad) -> Bool = { _ in true }) -> [ActiveLoad] {
         claim(loads.withLock { $0.values.filter(condition).map(\.id) }, where: condition)
     }
+    func claimEvery() -> [ActiveLoad] {
+        cancels.add(1, ordering: .releasing)
+        return claimAll()
+    }
+    /// How often every load has been claimed, for groups whose next load has not begun.
+    var cancelCount: Int { cancels.load(ordering: .acquiring) }
+
     subscript(id: RequestID) -> ActiveLoad? { loads.withLock { $0[id] } }
 
     /// Returns `nil` when the load has ended.

@@ -47,6 +47,7 @@ public final class APIChain: APIGroup {
                 }
                 try await outcome.load(in: group, request) { $0 }
             } catch {
+                group.cancelIfObsolete()
                 guard let recover, error.type != .cancelled, !Task.isCancelled else { throw error }
                 try await outcome.record { () async throws(APIError) -> Manager.Response in
                     do {
@@ -67,10 +68,9 @@ public final class APIChain: APIGroup {
 
     override func perform() async throws(APIError) {
         // Each may add others.
-        while finishedCount < steps.count {
-            cancelIfAbandoned()
+        while !steps.isEmpty {
             defer { recordFinished() }
-            try await steps[finishedCount](self)
+            try await takeStep()(self)
         }
     }
 }

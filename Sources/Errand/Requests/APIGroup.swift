@@ -12,6 +12,10 @@ public import Observation
 /// A running group retains itself and its requests. When it has ended, it releases the requests and the closures that create
 /// them; only the ``APIOutcome``s remain. If its delegate is released while requests are left, the group is cancelled when the
 /// next of them ends, or would begin; not if somebody waits for it in ``run()``.
+///
+/// A group is also cancelled by a logout, ``APIProxy/switchAccount(of:to:)`` or ``APIProxy/cancelAllRequests()`` since its first
+/// request began, even if none of its requests was under way then; not if a closure that creates a request of it makes the change,
+/// or if a request with ``BaseAPIRequest/isLoginRequest`` has begun a new session since.
 @MainActor @Observable public class APIGroup {
     typealias Step = @MainActor (APIGroup) async throws(APIError) -> Void
 
@@ -31,6 +35,8 @@ public import Observation
     // Also when it has been released.
     @ObservationIgnored private var hasDelegate: Bool
     @ObservationIgnored private var isAwaited = false
+    // One of each login.
+    @ObservationIgnored private var sessions: [GroupSession] = []
     @ObservationIgnored private var indicators: [any LoadingIndicator] = []
     // The error to present.
     @ObservationIgnored private var failure: (error: APIError, present: (APIError) -> Void)?
@@ -91,14 +97,29 @@ public import Observation
         count += 1
     }
 
-    func recordFinished() {
-        finishedCount += 1
-        guard !Task.isCancelled else { return }
-        delegate?.group(self, didFinish: finishedCount, of: count)
-        if finishedCount < count { cancelIfAbandoned() }
+    func takeStep() -> Step { steps.removeFirst() }
+
+    /// Before the group goes on, cancels one that nobody waits for, and one whose session has ended.
+    func cancelIfObsolete() { if isAbandoned || sessions.contains(where: \.hasEnded) { cancel() } }
+
+    /// What the closure that has made the request has changed is what the request is for.
+    func willBegin(_ request: BaseAPIRequest) {
+        sessions.removeAll { $0.hasEnded || request.isLoginRequest }
+        guard !request.isLoginRequest else { return }
+        let new = GroupSession(of: request)
+        let isKnown = sessions.contains { $0.proxy === new.proxy && $0.session.isOfSameLogin(as: new.session) }
+        if !isKnown { sessions.append(new) }
     }
 
-    func cancelIfAbandoned() { if hasDelegate, delegate == nil, !isAwaited { cancel() } }
+    func recordFinished() {
+        finishedCount += 1
+        if sessions.contains(where: \.hasEnded) { cancel() }
+        guard !Task.isCancelled else { return }
+        delegate?.group(self, didFinish: finishedCount, of: count)
+        if finishedCount < count, isAbandoned { cancel() }
+    }
+
+    private var isAbandoned: Bool { hasDelegate && delegate == nil && !isAwaited }
 
     /// Keeps the first failure of a request that presents errors.
     func recordFailure(_ error: APIError, _ present: @escaping (APIError) -> Void) {
@@ -123,7 +144,7 @@ public import Observation
     }
 
     private func end(with outcome: Result<Void, APIError>) {
-        steps = []
+        (steps, sessions) = ([], [])
         // Those who observe it may cancel the group.
         let task = task
         self.task = nil
@@ -139,6 +160,22 @@ public import Observation
             delegate?.group(self, didFailWith: error)
         }
     }
+}
+
+/// The session in which a group has begun a request, and how often all loads of the proxy had been cancelled then.
+@MainActor private struct GroupSession {
+    let proxy: APIProxy
+    let session: UserSession
+    private let cancelCount: Int
+
+    init(of request: BaseAPIRequest) {
+        proxy = request.proxy
+        session = proxy.userSession(of: request.serviceForNewLoad)
+        cancelCount = proxy.loads.cancelCount
+    }
+
+    /// Whether all of its loads have been cancelled since.
+    var hasEnded: Bool { session.hasEnded || proxy.loads.cancelCount != cancelCount }
 }
 
 extension APIGroup: CustomReflectable {

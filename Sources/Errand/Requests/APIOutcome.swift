@@ -35,8 +35,10 @@ public import Observation
         response: (Manager.Response) -> Response
     ) async throws(APIError) {
         try await record { () throws(APIError) in
+            group.cancelIfObsolete()
             guard !self.isCancelled, !Task.isCancelled else { throw APIError(.cancelled) }
             let request = try make()
+            group.willBegin(request)
             let caller = ResponseCaller(in: request.proxy, ifLeft: .failure(APIError(.cancelled)))
             self.caller = caller
             // `make` may have called `cancel()`.

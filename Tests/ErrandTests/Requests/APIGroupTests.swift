@@ -378,6 +378,42 @@ struct APIChainTests {
         #expect(hanging.result?.error?.type == .cancelled)
     }
 
+    @Test func `A chain whose delegate is released recovers from nothing`() async {
+        var screen: GroupScreen? = GroupScreen()
+        let chain = APIChain(delegate: screen)
+        chain.add { [server] in
+            server.goods("/later/fail/1")
+        } recover: { [server] _ in
+            try await server.goods("/goods/2").value()
+        }
+        chain.start()
+        await server.transport.waitForRequests()
+        screen = nil
+        server.later.open()
+        await suspend(while: chain.isRunning)
+        #expect(chain.result?.error?.type == .cancelled && server.paths == ["/later/fail/1"])
+    }
+
+    @Test(arguments: [false, true])
+    func `A chain that grows retains no request that has ended`(_ hasOwnService: Bool) async throws {
+        weak var first: GoodsRequest?
+        let chain = APIChain()
+        chain.add { [server] in
+            let request = server.goods("/goods/1")
+            if hasOwnService { request.customService = .sample() }
+            first = request
+            return request
+        }
+        var isReleased = false
+        chain.add { [server] in server.goods("/goods/2") }
+        chain.add { [server] in
+            isReleased = first == nil
+            return server.goods("/goods/3")
+        }
+        try await chain.run()
+        #expect(isReleased && server.paths.count == 3)
+    }
+
     @Test func `A group that somebody waits for, or that has no delegate by intent, goes on without one`() async throws
     {
         for isAwaited in [true, false] {
@@ -662,6 +698,123 @@ struct GroupErrorTests {
         try? await batch.run()
         #expect(await call.value == .http && batch.result?.error?.type == .http)
         #expect(presenter.calls.map(\.request) == [request])
+    }
+}
+
+@MainActor @Suite("Groups and the sessions of their requests", .timeLimit(.minutes(1)))
+struct GroupSessionTests {
+    enum Change: CaseIterable {
+        case logout, accountSwitch, cancel
+
+        @MainActor func make(in proxy: APIProxy) {
+            switch self {
+            case .logout: proxy.logout()
+            case .accountSwitch: proxy.switchAccount(to: CookieJar())
+            case .cancel: proxy.cancelAllRequests()
+            }
+        }
+    }
+
+    private let server = GroupServer()
+    private let screen = GroupScreen()
+
+    @Test(arguments: Change.allCases)
+    func `After the session of a chain has ended, between two requests, nothing more is sent`(_ change: Change) async {
+        let chain = APIChain(delegate: screen)
+        chain.add(server.goods("/goods/1"))
+        let payment = chain.add(server.goods("/goods/2"))
+        screen.onEvent = { [server] _, event in if event == .progress(1, 2) { change.make(in: server.proxy) } }
+        chain.start()
+        await suspend(while: chain.isRunning)
+        #expect(screen.events == [.progress(1, 2), .cancelled])
+        #expect(server.paths == ["/goods/1"] && payment.result?.error?.type == .cancelled)
+    }
+
+    @Test(arguments: Change.allCases)
+    func `After the session of a chain has ended, while it recovers, nothing more is sent`(_ change: Change) async {
+        let chain = APIChain(delegate: screen)
+        chain.add { [server] in
+            server.goods("/fail/1")
+        } recover: { [server] _ in
+            change.make(in: server.proxy)
+            return []
+        }
+        chain.add(server.goods("/goods/2"))
+        chain.start()
+        await suspend(while: chain.isRunning)
+        #expect(screen.events.last == .cancelled && server.paths == ["/fail/1"])
+    }
+
+    @Test(arguments: Change.allCases)
+    func `A request that ends after a change of the session is the last one of its chain`(_ change: Change) async {
+        let chain = APIChain(delegate: screen)
+        chain.add(server.goods("/later/goods/1"))
+        chain.add(server.goods("/goods/2"))
+        chain.start()
+        await server.transport.waitForRequests()
+        change.make(in: server.proxy)
+        server.later.open()
+        await suspend(while: chain.isRunning)
+        #expect(screen.events.last == .cancelled && server.paths == ["/later/goods/1"])
+    }
+
+    @Test(arguments: [APIBatch.FailurePolicy.waitForAll, .failFast], Change.allCases)
+    func `A batch is cancelled when its session ends, also after a success`(
+        _ policy: APIBatch.FailurePolicy,
+        _ change: Change
+    ) async {
+        let batch = APIBatch(policy, delegate: screen)
+        let first = batch.add(server.goods("/goods/1"))
+        let second = batch.add(server.goods("/later/goods/2"))
+        screen.onEvent = { [server] _, event in
+            guard event == .progress(1, 2) else { return }
+            change.make(in: server.proxy)
+            server.later.open()
+        }
+        batch.start()
+        await suspend(while: batch.isRunning)
+        #expect((try? first.value.map(\.id)) == [1])
+        #expect(second.result?.error?.type == .cancelled)
+        #expect(screen.events == [.progress(1, 2), .cancelled])
+    }
+
+    @Test func `A chain signs in, switches to the account, and goes on`() async throws {
+        let chain = APIChain(delegate: screen)
+        let signIn = server.goods("/goods/2")
+        signIn.customLogin = true
+        chain.add(server.goods("/goods/1"))
+        chain.add(signIn)
+        chain.add(server.goods("/goods/3"))
+        screen.onEvent = { [server] _, event in
+            if event == .progress(2, 3) { server.proxy.switchAccount(to: CookieJar()) }
+        }
+        try await chain.run()
+        #expect(screen.events.last == .success && server.paths == ["/goods/1", "/goods/2", "/goods/3"])
+    }
+
+    @Test(arguments: Change.allCases)
+    func `What a closure of a chain changes is meant for its request`(_ change: Change) async throws {
+        let chain = APIChain(delegate: screen)
+        chain.add(server.goods("/goods/1"))
+        chain.add { [server] in
+            change.make(in: server.proxy)
+            return server.goods("/goods/2")
+        }
+        try await chain.run()
+        #expect(screen.events.last == .success && server.paths == ["/goods/1", "/goods/2"])
+    }
+
+    @Test func `Requests with a service of their own each are of one chain`() async throws {
+        let chain = APIChain(delegate: screen)
+        for number in 1...3 {
+            chain.add { [server] in
+                let request = server.goods("/goods/\(number)")
+                request.customService = APIService(baseURL: URL("https://\(number).example.com/api"))
+                return request
+            }
+        }
+        try await chain.run()
+        #expect(screen.events.last == .success && server.paths.count == 3)
     }
 }
 
