@@ -214,8 +214,8 @@ extension BaseAPIRequest {
         proxy.cancelRequests(removed)
     }
 
-    /// Cancels every load and returns the request to its state before the first load: without response, error, progress, or list
-    /// items.
+    /// Cancels every load and returns the request to its state before the first load: without response, error, progress, list
+    /// items, or parameters that ``loadAgain()`` would send.
     ///
     /// Use this when a search text becomes empty or another account signs in. The delegate is notified of the cancelled loads
     /// after this has returned; a ``PageListObserver`` is notified of a reload.

@@ -43,10 +43,17 @@ struct LoadHistory {
     private(set) var newestSuccess: RequestID?
     private var newestLookup: RequestID?
     private var newestInput: (id: RequestID, input: LoadInput)?
+    // Boxed, because most loads have no key.
+    private var sessionOfKey: Boxed<UserSession>?
     /// What the response of the request was loaded with, and when it was received; `nil` if that is not known.
     private var content: (params: APIParams?, origin: LoadOrigin, response: APIResponse)?
 
-    var inputAgain: LoadInput? { newestInput?.input }
+    /// Without the key of a session that has ended, by which the server may find the order of another account.
+    var inputAgain: LoadInput? {
+        var input = newestInput?.input
+        if sessionOfKey?.wrappedValue.hasEnded == true { input?.idempotencyKey = nil }
+        return input
+    }
 
     /// The param source may have begun a newer load, whose input stays.
     ///
@@ -66,6 +73,12 @@ struct LoadHistory {
         guard var newest = newestInput, newest.id == id else { return }
         change(&newest.input)
         newestInput = newest
+    }
+
+    mutating func keep(key: String, of id: RequestID, in session: UserSession) {
+        guard newestInput?.id == id else { return }
+        newestInput?.input.idempotencyKey = key
+        sessionOfKey = Boxed(wrappedValue: session)
     }
 
     mutating func removeInput() { (newestInput, content) = (nil, nil) }

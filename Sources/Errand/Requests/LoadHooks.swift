@@ -27,7 +27,9 @@ extension BaseAPIRequest {
         draft.redirectPolicy = options.redirectPolicy.map(Boxed.init)
         draft.allowsCellularAccess = options.allowsCellularAccess
         draft.idempotencyKey = input.idempotencyKey ?? options.idempotencyKey?()
-        if let key = draft.idempotencyKey { history.keep(of: id) { $0.idempotencyKey = key } }
+        if let key = draft.idempotencyKey {
+            history.keep(key: key, of: id, in: proxy.userSession(of: serviceForNewLoad))
+        }
         draft.form = try form(for: draft, input, of: id)
     }
 

@@ -166,6 +166,24 @@ struct RetryTests {
         #expect(Set(transport.requests.map { $0.headers["Idempotency-Key"] }).count == 1)
     }
 
+    @Test(arguments: [false, true])
+    func `A retry button sends no key of a session that has ended`(_ isSwitch: Bool) async {
+        let tries = Counter()
+        let transport = ScriptedTransport { _ in
+            guard tries.next() > 1 else { throw TransportError(.timeout, "may have been executed") }
+            return .json(goodsJSON([]))
+        }
+        let proxy = proxy(transport) { $0.maxRetries = 0 }
+        let request = request(proxy, .post)
+        request.ownOptions.idempotencyKey = { UUID().uuidString }
+        request.loadData()
+        #expect(await screen.ending() == .failure(.timeout))
+        if isSwitch { proxy.switchAccount(to: CookieJar()) } else { proxy.logout() }
+        request.loadAgain()
+        #expect(await screen.ending() == .success)
+        #expect(Set(transport.requests.compactMap { $0.headers["Idempotency-Key"] }).count == 2)
+    }
+
     @Test func `A retry button sends the key again when a later try could not be made`() async {
         struct NoToken: Error {}
         let (tries, keys) = (Counter(), Counter())
