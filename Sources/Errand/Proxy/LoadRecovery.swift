@@ -7,6 +7,7 @@ final class LoadRecovery<Value: Sendable> {
     /// That of the last request; `nil` for that of the load, which an adapter may have changed.
     var sentMethod: HTTPMethod?
     private var neededLogins = 0
+    var hasNeededLogin: Bool { neededLogins > 0 }
     private var retryCount = 0
     /// The most of a download that there was before a retry, and how often it has begun again.
     private var (formerBytes, restartCount): (Int64, Int) = (0, 0)

@@ -7,6 +7,8 @@ final class LoadRunner<Value: Sendable> {
     private let attempt: LoadAttempt<Value>
     private let turn: LoadTurn<Value>
     private lazy var recovery = LoadRecovery(call, in: proxy)
+    /// Whether a relogin was for this load.
+    private var hasNeededLogin = false
     /// `nil` without a cache.
     private var cache: CacheStage?
 
@@ -54,7 +56,9 @@ final class LoadRunner<Value: Sendable> {
                 let isAdapted = call.service.adapters.adaptsResponses
                 let loaded =
                     isAdapted ? try await attempt.adaptedValue(in: response, cache) : try attempt.value(in: response)
-                if call.renewsLogin, response.source != .cache { call.service.login.didSucceed(with: login) }
+                if call.renewsLogin, response.source != .cache {
+                    call.service.login.didSucceed(with: login, hasNeededOne: hasNeededLogin)
+                }
                 guard let cache else { return loaded }
                 return cache.end(with: loaded)
             } catch {
@@ -224,6 +228,7 @@ final class LoadRunner<Value: Sendable> {
         do throws(APIError) {
             recovery.sentMethod = attempt.sentMethod
             try await recovery.recover(from: failure, in: login, turn.slot, attempt.failureContext())
+            hasNeededLogin = recovery.hasNeededLogin
             attempt.begin()
         } catch {
             guard call.stream != nil, try await reconnects(after: error) else { throw error }
@@ -259,9 +264,9 @@ final class LoadRunner<Value: Sendable> {
         in login: SentLogin
     ) -> (Exchange, ResponseStream) {
         let invalidate = invalidation(by: request)
-        let stream = ResponseStream(for: handler) { [call] headers in
+        let stream = ResponseStream(for: handler) { [call, hasNeededLogin] headers in
             // Not at the end, which may be hours later.
-            if call.renewsLogin { call.service.login.didSucceed(with: login) }
+            if call.renewsLogin { call.service.login.didSucceed(with: login, hasNeededOne: hasNeededLogin) }
             invalidate?(headers)
         } didFail: { [proxy, id = call.id] in
             proxy.loads.stopWork(of: id)

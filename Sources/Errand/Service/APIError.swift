@@ -162,7 +162,16 @@ extension APIError {
     var responseOfStatus: APIResponse? { details.isOfStatus ? response : nil }
 
     var isOfUndecidedLogin: Bool { details.isOfUndecidedLogin }
-    var ofUndecidedLogin: APIError { with { $0.isOfUndecidedLogin = true } }
+    /// The error of the loads for which a relogin has thrown this one; its response is not theirs, but its code and texts are.
+    var ofUndecidedLogin: APIError {
+        let reason = "the login could not be renewed" + (reason.map { ": \($0)" } ?? "")
+        let error = APIError(type == .decoding ? .noNetwork : type, reason: reason, code: code, underlying: self)
+        return error.with {
+            if details.isWorded, requestID == nil { ($0.message, $0.isWorded) = (message, true) }
+            $0.serverMessage = details.serverMessage ?? repeatedMessage
+            $0.isOfUndecidedLogin = true
+        }
+    }
 
     func caused(by cause: APIError) -> APIError {
         with { ($0.reason, $0.underlying) = (cause.reason, cause.underlying) }

@@ -33,8 +33,10 @@ final class LoginSession: Sendable {
     /// Returns why a load that has queued during the last relogin fails without being sent.
     func refusal(of id: RequestID) -> APIError? { state.withLock { $0.refusal(of: id) } }
 
-    func didSucceed(with login: SentLogin) {
-        if !login.isProven { state.withLock { $0.didSucceed(in: login.generation) } }
+    /// `hasNeededOne` is whether a relogin was for this load.
+    func didSucceed(with login: SentLogin, hasNeededOne: Bool) {
+        guard !login.isProven || hasNeededOne else { return }
+        state.withLock { $0.didSucceed(in: login.generation, hasNeededOne: hasNeededOne) }
     }
 
     @MainActor func readRenewalDate(for service: APIService) {
@@ -201,10 +203,7 @@ final class LoginSession: Sendable {
                 let message = (error as? APIError)?.expiryMessage
                 return .failure(APIError(.loginExpired, message: message, underlying: error))
             }
-            // Not the message, which may be a text of the server.
-            let reason = "the login could not be renewed" + (error.reason.map { ": \($0)" } ?? "")
-            let type = error.type == .decoding ? .noNetwork : error.type
-            return .failure(APIError(type, reason: reason, underlying: error).ofUndecidedLogin)
+            return .failure(error.ofUndecidedLogin)
         }
     }
 
@@ -212,7 +211,7 @@ final class LoginSession: Sendable {
         let (isUndecided, last) = state.withLock { ($0.isUndecided, $0.outcome.error) }
         // Loads that are refused while the login server cannot be reached are no reason to end the session.
         if isUndecided, let last { return last }
-        let limit = "\(LoginLimit.maxStarts) logins in \(LoginLimit.window.components.seconds) s"
+        let limit = "\(state.withLock(\.recentLoginCount)) logins in \(LoginLimit.window.components.seconds) s"
         return APIError(.loginExpired, reason: "\(limit) were not enough", underlying: last?.underlying)
     }
 
@@ -280,10 +279,16 @@ extension APIError {
         switch type {
         case .noNetwork, .timeout, .transport, .security: true
         case .decoding: response?.mayBeOfPortal == true
-        // Without a response, the one of a relogin of another service, or of a shared one.
-        case .http: status.map { $0 >= 500 || $0 == 429 } ?? (underlying as? APIError)?.leavesLoginUndecided ?? false
+        case .http:
+            // Without a response, the one of a relogin of another service, or of a shared one.
+            status.map(Self.leavesLoginUndecided) ?? (underlying as? APIError)?.leavesLoginUndecided ?? false
         default: false
         }
+    }
+
+    /// Also one that is too slow, too early or too frequent, and that of an app which is too old.
+    private static func leavesLoginUndecided(_ status: Int) -> Bool {
+        status >= 500 || [408, 425, 426, 429].contains(status)
     }
 }
 

@@ -46,9 +46,12 @@ struct LoginState {
     /// Whether a relogin runs that a refused load has needed.
     var isNeeded: Bool { run.map { $0.earlyStart == nil } ?? false }
 
-    mutating func didSucceed(in generation: Int) {
-        if generation == self.generation { current.isProven = true }
+    mutating func didSucceed(in generation: Int, hasNeededOne: Bool) {
+        guard generation == self.generation else { return }
+        current.isProven = true
+        if hasNeededOne { limit.newestHasHelped() }
     }
+    var recentLoginCount: Int { limit.count }
 
     private mutating func nextGeneration() {
         current = SentLogin(generation: generation + 1, isProven: false)
@@ -230,22 +233,35 @@ extension LoginState {
 struct LoginLimit {
     /// More than one only if others have succeeded with the login before.
     static let maxOfLoad = 5
-    /// More relogins than this within ``window`` are a loop.
-    static let maxStarts = 5
+    /// More relogins than this within ``window`` are a loop: of those that have not helped, and of all.
+    static let (maxUnhelpful, maxStarts) = (5, 30)
     static let window = Duration.seconds(30)
 
-    private var recentStarts: [(uptime: Duration, hasReachedServer: Bool)] = []
+    private var recentStarts: [Start] = []
+
+    private struct Start {
+        let uptime: Duration
+        var hasReachedServer = true
+        /// Whether a load that has needed it has succeeded since.
+        var hasHelped = false
+    }
+
+    var count: Int { recentStarts.count }
 
     mutating func addStart(at uptime: Duration) -> Bool {
         recentStarts.removeAll { uptime - $0.uptime >= Self.window }
-        guard recentStarts.count < Self.maxStarts else { return false }
-        recentStarts.append((uptime, true))
+        let unhelpful = recentStarts.count { !$0.hasHelped }
+        guard count < Self.maxStarts, unhelpful < Self.maxUnhelpful else { return false }
+        recentStarts.append(Start(uptime: uptime))
         return true
     }
 
     /// Records that the server has neither granted nor refused the newest relogin.
     mutating func newestDidNotReachServer() {
         if let newest = recentStarts.indices.last { recentStarts[newest].hasReachedServer = false }
+    }
+    mutating func newestHasHelped() {
+        if let newest = recentStarts.indices.last { recentStarts[newest].hasHelped = true }
     }
 
     mutating func removeNewest() { _ = recentStarts.popLast() }

@@ -44,11 +44,11 @@ public import Foundation
     ///
     /// Throwing an error ends the session: every waiting load fails with `loginExpired`, with the thrown error as its underlying
     /// error. An error that shows only that the login server is unavailable does not end the session: after an ``APIError`` with
-    /// the type `noNetwork`, `timeout`, `transport` or `security`, or with a status 5xx or 429, the waiting loads fail with that
-    /// type, and the next refused load calls this method again. To keep the session after an error of another library, throw such
-    /// an `APIError`. A relogin that exceeds ``APIService/reloginTimeout`` ends the session; to prevent that, give its request a
-    /// shorter ``APIRequestOptions/deadline``. A request inside this method does not wait for a network, nor for a `Retry-After`
-    /// longer than a quarter of that time.
+    /// the type `noNetwork`, `timeout`, `transport` or `security`, or with a status 5xx, 408, 425, 426 or 429, the waiting loads
+    /// fail with that type, and the next refused load calls this method again. To keep the session after an error of another
+    /// library, throw such an `APIError`. A relogin that exceeds ``APIService/reloginTimeout`` ends the session; to prevent that,
+    /// give its request a shorter ``APIRequestOptions/deadline``. A request inside this method does not wait for a network, nor for
+    /// a `Retry-After` longer than a quarter of that time.
     func relogin() async throws
 
     /// The date from which the login is renewed before the next request is sent, usually shortly before the login expires; `nil`,
@@ -63,10 +63,11 @@ public import Foundation
 
     /// Called when the session has expired and could not be renewed, before the loads that wait for the relogin fail.
     ///
-    /// Show the sign-in screen here. Called once for each session, however often a relogin fails; called again only after a
-    /// relogin or a login request has succeeded or the account has changed. Not called when a load is refused again after a
-    /// successful relogin, because other loads may succeed with the new login: only the refused load fails with `loginExpired`.
-    /// If loads are still refused after 5 relogins in 30 s, the session counts as expired. Does nothing by default.
+    /// Show the sign-in screen here. Called once for each session, however often a relogin fails; called again only after a relogin
+    /// or a login request has succeeded or the account has changed. Not called when a load is refused again after a successful
+    /// relogin, because other loads may succeed with the new login: only the refused load fails with `loginExpired`. If loads are
+    /// still refused after 5 relogins in 30 s that have not helped, or after 30 in all, the session counts as expired. Does nothing
+    /// by default.
     func sessionDidExpire(_ error: APIError)
 }
 

@@ -69,6 +69,22 @@ struct SessionTests: SessionScene {
         #expect(account.logins == 6)
     }
 
+    @Test(.fault(39)) func `Logins that help are no loop, up to one for each second`() async {
+        let tries = Counter()
+        // Each token is accepted once.
+        let proxy = proxy(ScriptedTransport { _ in tries.next() % 2 == 1 ? .json(goodsJSON([])) : .status(401) })
+        let request = load(proxy)
+        #expect(await screen.ending() == .success)
+        for _ in 0..<30 {
+            request.loadData()
+            #expect(await screen.ending() == .success)
+        }
+        #expect(account.logins == 30 && account.expiries == 0)
+        request.loadData()
+        #expect(await screen.ending() == .failure(.loginExpired))
+        #expect(request.error?.reason?.contains("30 logins in 30 s") == true)
+    }
+
     @Test(.fault(39)) func `After five failed logins the error has the cause of the last one`() async {
         account.fails = true
         let proxy = proxy(refusing(but: "never"))
@@ -352,6 +368,18 @@ struct SessionTests: SessionScene {
         #expect(await screen.ending() == .failure(.http))
         #expect(request.error.map { "\($0)".contains("s3cret") } == false)
         #expect(request.error?.reason == "the login could not be renewed")
+        #expect(request.error?.code == 5 && request.error?.message == "s3cret", "for the user, as of a maintenance")
+        #expect(request.error?.response == nil)
+    }
+
+    @Test(arguments: [408, 425, 426, 429, 500, 503, 400, 401, 403, 404, 409])
+    func `A login server that asks to come back later does not end the session`(_ status: Int) async {
+        let proxy = proxy { .status(status) }
+        let request = load(proxy)
+        let endsSession = [400, 401, 403, 404, 409].contains(status)
+        #expect(await screen.ending() == .failure(endsSession ? .loginExpired : .http))
+        #expect(account.expiries == (endsSession ? 1 : 0))
+        withExtendedLifetime(request) {}
     }
 
     @Test(arguments: [(TransportError.Kind.noNetwork, APIErrorType.noNetwork), (.security, .security)])
