@@ -130,7 +130,11 @@ final class FilePlace: Sendable {
 
     /// Found before the transfer, and not by the move at its end.
     func check() throws(TransportError) {
-        guard !isInFolder, let status = stat(ofTarget: target.path) else { return }
+        guard !isInFolder else { return }
+        guard let status = stat(ofTarget: target.path) else {
+            guard access(target.path, F_OK) != 0, errno == ENAMETOOLONG else { return }
+            throw TransportError(cannotWrite: target, .last("rename"))
+        }
         // Such as the link to the standard output, which may be a file.
         let link = try? FileManager.default.destinationOfSymbolicLink(atPath: target.path)
         guard !status.isFile || ["/dev/fd/", "/proc/"].contains(where: { link?.hasPrefix($0) == true }) else { return }

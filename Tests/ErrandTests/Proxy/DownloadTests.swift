@@ -450,6 +450,17 @@ struct DownloadEndingTests {
         #expect(try folder.names == ["cookies.txt", "full"])
     }
 
+    @Test(arguments: [false, true])
+    func `A target whose name is too long for the file system fails before the request is sent`(_ resumes: Bool) async {
+        let transport = ScriptedTransport { _ in .text("new") }
+        let request = request(transport)
+        request.target = .file(folder.url.appending(path: String(repeating: "影", count: 84) + ".mp4"))
+        request.ownOptions.resumesDownload = resumes
+        let error = await #expect(throws: APIError.self) { try await request.value() }
+        #expect(error?.type == .storage && transport.requests.isEmpty)
+        #expect(error?.reason?.contains("(rename: File name too long)") == true)
+    }
+
     @Test(arguments: ["http://shop.test/file", "file:///", "file:///tmp/.."])
     func `A destination that is no file makes the request invalid`(_ url: String) async {
         let transport = ScriptedTransport { _ in .text("new") }
