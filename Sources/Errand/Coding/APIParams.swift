@@ -44,15 +44,21 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
 
     /// The value for a name.
     ///
-    /// A member of an object is a `String` if it is text, and a ``JSONValue`` otherwise, as `JSONEncoder` encodes it with dates in
-    /// ISO 8601. Setting a value replaces the object's member, and setting `nil` removes it.
+    /// A member of an object has the name of its coding key, whatever the service's encoder makes of that. It is a `String` if it is
+    /// text, and a ``JSONValue`` otherwise, as `JSONEncoder` encodes it with dates in ISO 8601. Setting a value replaces the
+    /// object's member, or adds one, and setting `nil` removes it; the encoder's key strategy applies to these names as well. In an
+    /// adapter of parameters, the names are those that are sent.
     public subscript(name: String) -> Value {
         get {
             for layer in layers.reversed() {
                 switch layer {
                 case .values(let values): if let value = values[name] { return value.value }
                 case .object:
-                    guard let member = (try? Self.tree(of: layer, with: .iso8601))?[name] else { continue }
+                    guard !layer.removed.contains(name) else { continue }
+                    let encoder = JSONEncoder.iso8601
+                    encoder.nonConformingFloatEncodingStrategy =
+                        .convertToString(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+                    guard let member = (try? Self.tree(of: layer, with: encoder))?[name] else { continue }
                     return member.plain
                 }
             }
@@ -72,7 +78,7 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// Returns these parameters and those of `other`; for a name in both, the value of `other` is used.
+    /// Returns these parameters and those of `other`; for a name that both are sent with, the value of `other` is used.
     public func merging(_ other: APIParams) -> APIParams {
         var merged = self
         merged.layers += other.layers
@@ -133,13 +139,26 @@ extension APIParams {
     /// An object, or an array or a scalar if the parameters are one.
     func tree(with encoder: JSONEncoder) throws(APIError) -> JSONValue {
         var members: [String: JSONValue] = [:]
+        // The names with which the members of objects are sent that have been replaced.
+        var sentNames: [String: String] = [:]
         for layer in layers {
             let tree = try Self.tree(of: layer, with: encoder)
-            guard layers.count > 1 else { return tree }
-            guard case .object(let more) = tree else {
+            guard case .object(let encoded) = tree else {
+                guard layers.count > 1 else { return tree }
                 throw APIError(.invalidRequest, reason: "parameters without names cannot be merged with others")
             }
-            members.merge(more) { $1 }
+            var more = encoded
+            for name in layer.removed {
+                let sent = layer.hasDictionary || encoded[name] != nil ? name : encoder.sentName(of: name)
+                more[sent] = nil
+                if sent != name { sentNames[name] = sent }
+            }
+            if layer.values != nil, !sentNames.isEmpty {
+                // In an order, because two names may be sent as one.
+                for (name, value) in more.sorted(by: { $0.key < $1.key }) { members[sentNames[name] ?? name] = value }
+            } else {
+                members.merge(more) { $1 }
+            }
         }
         return .object(members)
     }
@@ -179,7 +198,7 @@ extension APIParams {
         if let tree = layer.scalarTree { return tree }
         let json = try encode(layer, with: encoder)
         return try APIError.mapped(to: .invalidRequest, reason: "a parameter cannot be encoded") {
-            try JSONValue(json: json).without(layer.removed)
+            try JSONValue(json: json)
         }
     }
 }
@@ -188,6 +207,12 @@ extension APIParams.Layer {
     fileprivate var values: [String: AnyEncodable]? {
         guard case .values(let values) = self else { return nil }
         return values
+    }
+
+    /// Whose names no key strategy changes.
+    fileprivate var hasDictionary: Bool {
+        guard case .object(let object, _) = self else { return true }
+        return object is APIParams || Mirror(reflecting: object).displayStyle == .dictionary
     }
 
     fileprivate var removed: Set<String> {
@@ -203,13 +228,26 @@ extension APIParams.Layer {
     }
 }
 
-extension JSONValue {
-    /// What has no names is unchanged.
-    fileprivate func without(_ names: Set<String>) -> JSONValue {
-        guard !names.isEmpty, case .object(let members) = self else { return self }
-        return .object(members.filter { !names.contains($0.key) })
+extension JSONEncoder {
+    /// What the encoder's key strategy makes of the name of an object's member.
+    fileprivate func sentName(of name: String) -> String {
+        if case .useDefaultKeys = keyEncodingStrategy { return name }
+        let sent = (try? encode(NamedMember(key: EnvelopeKey(name)))).flatMap { try? JSONValue(json: $0) }
+        guard case .object(let members)? = sent, let member = members.keys.first else { return name }
+        return member
     }
+}
 
+private struct NamedMember: Encodable {
+    let key: EnvelopeKey
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: EnvelopeKey.self)
+        try container.encode(true, forKey: key)
+    }
+}
+
+extension JSONValue {
     /// Text without its box.
     fileprivate var plain: any Encodable & Sendable { string ?? self }
 

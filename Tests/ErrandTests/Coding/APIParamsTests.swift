@@ -66,6 +66,46 @@ struct APIParamsTests {
         #expect(APIParams(encoding: [1, 2])["0"] == nil)
     }
 
+    @MainActor @Test(arguments: [HTTPMethod.post, .get])
+    func `A member that is replaced has the name with which the encoder writes it`(_ method: HTTPMethod) async throws {
+        struct Account: Encodable {
+            var loginPassword = "secret"
+            var passwordAgain = "secret"
+            var limit = Double.infinity
+            var userID: Int?
+        }
+        let service = APIService.sample {
+            $0.encoder.keyEncodingStrategy = .convertToSnakeCase
+            $0.encoder.nonConformingFloatEncodingStrategy =
+                .convertToString(positiveInfinity: "all", negativeInfinity: "none", nan: "?")
+        }
+        var params = APIParams(encoding: Account())
+        params["loginPassword"] = (params["loginPassword"] as? String).map { String($0.reversed()) }
+        params["passwordAgain"] = nil
+        params["userID"] = 5
+        params["shopName"] = "a"
+        #expect(params["limit"] as? String == "inf")
+        let network = ScriptedTransport { _ in try .envelope() }
+        let request = NothingRequest(proxy: APIProxy(fake: network, service: service))
+        request.method = method
+        try await request.value(params: .given(params))
+        let sent: JSONValue = ["login_password": "terces", "limit": "all", "user_id": 5, "shop_name": "a"]
+        if method == .post {
+            #expect(try network.requests[0].json == sent)
+        } else {
+            let query = ["login_password": ["terces"], "limit": ["all"], "user_id": ["5"], "shop_name": ["a"]]
+            #expect(network.requests[0].query == query)
+        }
+        for _ in 0..<20 {
+            params["userID"] = nil
+            let merged = params.merging(["userID": 1, "user_id": 2])
+            #expect(try merged.tree(with: service.encoder)["user_id"] == 2)
+        }
+        var dictionary = APIParams(encoding: ["userID": 1, "user_id": 2])
+        dictionary["userID"] = 3
+        #expect(try dictionary.tree(with: service.encoder) == ["userID": 3, "user_id": 2])
+    }
+
     @MainActor @Test func `An adapter of parameters reads, changes and encodes those of an object`() async throws {
         let texts = Lock<[String]>([])
         let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
