@@ -257,9 +257,9 @@ struct LoadedValue<Value: Sendable>: Sendable {
 }
 
 extension HTTPHeaders {
-    /// Whether the body is so short that it may be an envelope with a failure, in the place of a file.
+    /// Whether the body is so short that it may be an envelope with a failure, in the place of a file, of whatever type of text.
     var mayBeOfFailure: Bool {
-        guard isJSON, self["Content-Encoding"] == nil else { return false }
+        guard isJSON || mediaType?.hasPrefix("text/") != false, self["Content-Encoding"] == nil else { return false }
         return self["Content-Length"].flatMap { Int($0) }.map { $0 <= 16_384 } == true
     }
 }

@@ -619,16 +619,18 @@ struct ResumedDownloadTests {
         #expect(Set(files.ranges) == [nil, "bytes=1000-"])
     }
 
-    @Test(arguments: [false, true])
+    @Test(arguments: [false, true], [false, true])
     func `JSON with a failing code keeps what there is, and the load continues after a relogin`(
-        _ hasAdapter: Bool
+        _ hasAdapter: Bool,
+        _ isText: Bool
     ) async throws {
+        func reply(_ json: String) { files.reply(isText ? .text(json) : .json(bytes: json.utf8)) }
         let adapters = Adapters(response: hasAdapter ? [Adapter { _, _ in }] : [])
         files.cutNext(after: 150_000)
         #expect(await outcome(try request()) == .transport)
-        files.reply(.json(bytes: #"{"errcode":5,"msg":"busy"}"#.utf8))
+        reply(#"{"errcode":5,"msg":"busy"}"#)
         #expect(await outcome(try request { $0.adapters = adapters }) == .server)
-        files.reply(.json(bytes: #"{"errcode":11010,"msg":"expired"}"#.utf8))
+        reply(#"{"errcode":11010,"msg":"expired"}"#)
         let account = Account()
         var reports: [TransferProgress] = []
         _ = try await request { ($0.reloginHandler, $0.adapters) = (account, adapters) }.value { reports.append($0) }
@@ -637,11 +639,11 @@ struct ResumedDownloadTests {
         #expect(reports.allSatisfy { $0.completedBytes > 150_000 && $0.totalBytes == FileServer.length })
     }
 
-    @Test func `JSON without a failing code replaces the file`() async throws {
-        let text = #"{"errcode":200,"data":[1]}"#
+    @Test(arguments: [#"{"errcode":200,"data":[1]}"#, "a text"])
+    func `JSON without a failing code, and other text, replaces the file`(_ text: String) async throws {
         files.cutNext(after: 150_000)
         #expect(await outcome(try request()) == .transport)
-        files.reply(.json(bytes: text.utf8))
+        files.reply(text.hasPrefix("{") ? .json(bytes: text.utf8) : .text(text))
         var reports: [TransferProgress] = []
         let file = try await request().value { reports.append($0) }
         #expect(try String(contentsOf: file.url, encoding: .utf8) == text)
