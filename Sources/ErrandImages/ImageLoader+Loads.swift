@@ -5,8 +5,13 @@ import Foundation
 extension ImageLoader {
     private func policy(of fetch: ImageFetch<Image>) -> CachePolicy {
         let policy = fetch.request.cachePolicy ?? options.cachePolicy
+        return switch policy {
         // Nobody shows an image before the ending.
-        return policy == .first ? .fallback : policy
+        case .first: .fallback
+        // Replaces what the policy of the loader has stored.
+        case .reload where options.cachePolicy.isRule: .time(.zero)
+        default: policy
+        }
     }
 
     /// Has an image wait for the place that it needs next.
@@ -20,8 +25,7 @@ extension ImageLoader {
 
     func startWaiting() {
         updateSession()
-        // Each that waits to be sent has a load, which takes memory.
-        while let fetch = lookups.next(order, mayPrefetch: sends.waitingCount < 64) {
+        while let fetch = lookups.next(order, from: lowestRankToLookFor) {
             // The options may have changed.
             guard looksFirst(fetch) else {
                 lookups.remove(fetch)
@@ -33,11 +37,26 @@ extension ImageLoader {
                 // Not stored: it waits until it may be sent.
                 lookups.remove(fetch)
                 sends.insert(fetch)
-                startWaiting()
+                startSending()
+                // Not in the task of this load, whose priority the others would have.
+                proxy.deliver { [weak self] in self?.startWaiting() }
                 return true
             }
             start(fetch)
         }
+        startSending()
+    }
+
+    /// Each that waits to be sent has a load, which takes memory.
+    private var lowestRankToLookFor: ImageRank {
+        switch sends.waitingCount {
+        case ..<64: .prefetch
+        case ..<256: .background
+        default: .userInitiated
+        }
+    }
+
+    private func startSending() {
         while let fetch = sends.next(order) {
             if let gate = fetch.gate { gate.open() } else { start(fetch) }
         }
@@ -52,7 +71,7 @@ extension ImageLoader {
         options.presentsErrors = false
         options.reportsActivity = true
         options.cachePolicy = policy(of: fetch)
-        fetch.isReplacement = options.cachePolicy == .reload
+        fetch.isReplacement = (fetch.request.cachePolicy ?? self.options.cachePolicy) == .reload
         // It is shared here already, and one that is shared there is not checked while it arrives.
         options.coalescesIdentical = false
         if other != nil { (options.adapters, options.envelope) = (Adapters(), nil) }

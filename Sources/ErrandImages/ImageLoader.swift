@@ -32,8 +32,8 @@ import Foundation
     public var order: ImageOrder
     /// How many images are loaded at a time; at most half of them begin as prefetches, but at least one.
     ///
-    /// With a cache, as many more are looked for there, so that what is stored waits for no download, unless it is a prefetch while
-    /// 64 others wait to be sent. Of one URL, the images of several targets may be decoded at a time.
+    /// With a cache, as many more are looked for there, so that what is stored waits for no download, unless 256 others wait to be
+    /// sent, or 64 for a prefetch; with `userInitiated` never. Of one URL, the images of several targets may be decoded at a time.
     public var maxConcurrentLoads: Int { sends.count }
     /// The number of loads that have begun.
     public internal(set) var fetchCount = 0
@@ -139,6 +139,8 @@ import Foundation
     }
 
     /// Keeps an image in memory instead of the one of a request, for example one that the user has just uploaded.
+    ///
+    /// What the proxy's cache has stored remains; a load with `CachePolicy.reload` replaces what the policy of ``options`` has stored.
     ///
     /// - Parameters:
     ///   - image: The image; `nil` only removes the one of the request, which is then loaded again. What loads of its URL that

@@ -17,11 +17,11 @@ import Errand
 
     var waitingCount: Int { queue.count }
 
-    /// Gives the next image a place: prefetches at most half of them, but at least one.
-    mutating func next(_ order: ImageOrder, mayPrefetch: Bool = true) -> ImageFetch<Image>? {
+    /// Gives the next image of at least this rank a place: prefetches at most half of them, but at least one.
+    mutating func next(_ order: ImageOrder, from lowest: ImageRank = .prefetch) -> ImageFetch<Image>? {
         guard holders.count < count else { return nil }
-        let mayPrefetch = mayPrefetch && holders.values.count { $0.rank == .prefetch } < max(1, count / 2)
-        guard let fetch = queue.next(order, from: mayPrefetch ? .prefetch : .background) else { return nil }
+        let mayPrefetch = holders.values.count { $0.rank == .prefetch } < max(1, count / 2)
+        guard let fetch = queue.next(order, from: mayPrefetch ? lowest : max(lowest, .background)) else { return nil }
         holders[ObjectIdentifier(fetch)] = fetch
         return fetch
     }

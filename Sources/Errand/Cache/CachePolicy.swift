@@ -74,7 +74,7 @@ enum CacheDecision {
 
 extension CachePolicy {
     /// Whether its entries are those of the app's own rules.
-    var isRule: Bool { self != .http && self != .bypass && self != .reload && self != .onlyIfCached }
+    package var isRule: Bool { self != .http && self != .bypass && self != .reload && self != .onlyIfCached }
 
     /// Whether it may end a load before it has a place in the queue.
     package var readsFirst: Bool { self != .bypass && self != .reload && self != .fallback }

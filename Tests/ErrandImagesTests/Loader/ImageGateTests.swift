@@ -190,6 +190,59 @@ struct ImageGateTests {
         await gate.scene.end(3)
     }
 
+    @Test func `Of images, a limited number waits with a load of its own, and all are loaded`() async throws {
+        let gate = try await GateScene()
+        await gate.takePlaces()
+        for number in 100..<450 { gate.scene.load(number) }
+        await gate.queue(256)
+        // Time enough for all of them.
+        let other = ImageLoader(proxy: gate.scene.proxy, decoder: DecodingLog().decoder(bytes: 100), memoryCapacity: 0)
+        for _ in 0..<150 { #expect(await other.outcome(of: ImageScene.image(1)) == "image 1") }
+        #expect(gate.queuedCount < 260)
+        gate.scene.load(1, "seen", priority: .userInitiated)
+        await gate.scene.end(1)
+        #expect(gate.scene.endings == ["seen: image 1"])
+        await gate.scene.settle()
+        await gate.scene.end(353)
+        #expect(Set(gate.sent).count == 352)
+    }
+
+    @Test func `A load has the priority of its caller's task, not of the one that has found nothing before it`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let cache = APICache(folder: folder.url.appending(path: "cache"))
+        let priorities = Lock<[String: TaskPriority]>([:])
+        let scene = ImageScene(network: ImageNetwork(), places: 1, cache: cache) { request in
+            let name = request.url.lastPathComponent
+            priorities.withLock { $0[name] = Task.currentPriority }
+            return ImageNetwork.response(name)
+        }
+        // Nobody waits for this task, which would raise its priority.
+        Task(priority: .background) {
+            for number in 1...3 { scene.load(number) }
+            Task(priority: .userInitiated) { for number in 50..<80 { scene.load(number) } }
+        }
+        await scene.end(33)
+        let later = priorities.withLock { all in (50..<80).compactMap { all["\($0).png"] } }
+        #expect(later.count == 30 && !later.contains(.background))
+    }
+
+    @Test(arguments: [CachePolicy.time(.seconds(604_800)), .elseLoad, .http])
+    func `A reload replaces what is stored by the policy of the loader`(_ policy: CachePolicy) async throws {
+        let folder = try TemporaryFolder()
+        let (version, cache) = (Counter(), APICache(folder: folder.url.appending(path: "cache")))
+        let scene = ImageScene(network: ImageNetwork(), cache: cache) { _ in
+            ImageNetwork.response("\(version.next()).png", headers: ["Cache-Control": "max-age=60"])
+        }
+        scene.loader.options.cachePolicy = policy
+        #expect(await scene.loader.outcome(of: ImageScene.image(7)) == "image 1")
+        #expect(await scene.loader.outcome(of: ImageScene.image(7, policy: .reload)) == "image 2")
+        scene.loader.memoryCache.removeAll()
+        #expect(await scene.loader.outcome(of: ImageScene.image(7)) == "image 2")
+        #expect(version.count == 2)
+    }
+
     @Test func `An image whose policy looks for nothing stored any more has one place alone`() async throws {
         let gate = try await GateScene()
         await gate.takePlaces()
