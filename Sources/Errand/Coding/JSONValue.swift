@@ -112,7 +112,9 @@ extension JSONValue: Decodable {
     }
 
     private static func fraction(_ value: Double, in container: any SingleValueDecodingContainer) -> JSONValue {
-        guard let exact = try? container.decode(Decimal.self), exact != Decimal(string: "\(value)") else {
+        // `Decimal` has no infinity.
+        guard value.isFinite, let exact = try? container.decode(Decimal.self), exact != Decimal(string: "\(value)")
+        else {
             return .double(value)
         }
         return .decimal(exact)

@@ -22,6 +22,15 @@ struct JSONValueTests {
         #expect(again == value)
     }
 
+    @Test func `Numbers of JSON5 that are infinite, or none, are those of Double`() throws {
+        let decoder = JSONDecoder()
+        decoder.allowsJSON5 = true
+        let value = try decoder.decode(JSONValue.self, from: Data("[Infinity, -Infinity, NaN]".utf8))
+        #expect(value[0] == .double(.infinity) && value[1] == .double(-.infinity))
+        guard case .double(let none)? = value[2] else { return #expect(Bool(false), "\(value)") }
+        #expect(none.isNaN)
+    }
+
     @Test(arguments: [15, 16, 100, greatDepth], [("[", "]"), (#"{"a":"#, "}")])
     func `A decoder without a service decodes the same values at every depth`(
         _ depth: Int,
