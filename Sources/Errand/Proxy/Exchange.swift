@@ -5,12 +5,12 @@ import Foundation
 /// A class whose steps are not inlined, because an asynchronous function reserves memory for each copy of a structure and for
 /// what is inlined.
 final class Exchange {
-    private let first: HTTPRequest
+    let first: HTTPRequest
     /// `nil` when several loads share it.
-    private let id: RequestID?
-    private let session: CookieSession?
-    private let head: ReceivedHead
-    private let proxy: APIProxy
+    let id: RequestID?
+    let session: CookieSession?
+    let head: ReceivedHead
+    let proxy: APIProxy
     /// `nil` also when the exchange has ended for the monitors.
     private var trace: ExchangeTrace?
     private let start: Duration
@@ -20,7 +20,7 @@ final class Exchange {
     private var checkedBody: CheckedBody?
     /// Finds and confirms responses to redirected requests whose body is in memory.
     var cache: CacheStage?
-    private var current: HTTPRequest
+    var current: HTTPRequest
     private var redirects: [URL] = []
     /// The `Cookie` header of the current request, as it was sent.
     private var sentCookie: String?
@@ -29,7 +29,7 @@ final class Exchange {
     /// `nil` before the first response.
     private(set) var isMultiplexed: Bool?
     /// Whether the transport has passed on the body of the last response.
-    private var isStreamed = false
+    var isStreamed = false
 
     init(
         _ request: HTTPRequest,
@@ -79,7 +79,7 @@ final class Exchange {
         }
     }
 
-    private func response(_ progress: TransferProgress.Handler?) async throws(TransportError) -> APIResponse {
+    func response(_ progress: TransferProgress.Handler?) async throws(TransportError) -> APIResponse {
         while true {
             let response = try await proxy.transport.send(nextRequest(), progress: progress)
             if let last = try receive(response) { return last }
@@ -94,7 +94,7 @@ final class Exchange {
     }
 
     /// Passes a body on that the transport has not.
-    @inline(never) private func passOn(_ response: APIResponse) async throws(TransportError) -> APIResponse {
+    @inline(never) func passOn(_ response: APIResponse) async throws(TransportError) -> APIResponse {
         guard let receiver = try current.receiver(status: response.status, headers: response.headers) else {
             return response
         }
@@ -204,7 +204,7 @@ final class Exchange {
         throw TransportError(.badResponse, "a redirect leads back to a URL that was requested before")
     }
 
-    @inline(never) private func failure(_ error: TransportError) -> APIError {
+    @inline(never) func failure(_ error: TransportError) -> APIError {
         var error = redirects.isEmpty ? error : error.afterRedirect
         // An unreachable network explains why a name has no address; otherwise the name may be wrong.
         if error.kind == .hostNotFound, proxy.reachability.status == .unreachable {
@@ -226,127 +226,12 @@ final class Exchange {
             redirects: redirects
         )
     }
-
-    // MARK: Files
-
-    /// What is stored in memory does not count.
-    private func ofFile(
-        _ progress: TransferProgress.Handler?,
-        accepting statuses: Set<Int>
-    ) -> TransferProgress.Handler? {
-        guard let progress else { return nil }
-        return { [head] report in
-            if case .download = report.direction, let status = head.value?.status, !(200..<300).contains(status),
-                !statuses.contains(status)
-            {
-                return
-            }
-            progress(report)
-        }
-    }
-
-    /// Sends what the server has to send again with another attempt of the load, without the file.
-    @inline(never) private func resumedResponse(
-        _ resumption: Resumption,
-        accepting statuses: Set<Int>,
-        _ progress: TransferProgress.Handler?
-    ) async throws(TransportError) -> APIResponse {
-        let file = try PartialFile(for: first.destination, of: resumption.resource, session)
-        guard let id, proxy.loads.setFile(file, of: id) else { throw .cancelledUnsent }
-        for line in try await file.open() { current.headers[line.name] = line.value }
-        current.destination = .stream(HTTPBodySink(file))
-        let response: APIResponse
-        do throws(TransportError) {
-            let received = try await self.response(file.progress(progress))
-            response = isStreamed ? received : try await passOn(received)
-        } catch {
-            throw file.startAgain(after: nil) ? error.askingForRetry : error
-        }
-        file.setName(from: response)
-        guard !file.startAgain(after: response.status) else {
-            throw TransportError(.badResponse, "the server has no rest of the file").askingForRetry
-        }
-        var statuses = statuses
-        if file.holdsBack {
-            // It is read in memory, and the part is kept.
-            guard resumption.isComplete(response) else { return response }
-            statuses.insert(response.status)
-            let count = Int64(response.body.count)
-            progress?(TransferProgress(.download, completedBytes: count, totalBytes: count))
-        }
-        return try store(response, in: file, isStored: isStreamed, accepting: statuses)
-    }
-
-    /// Returns a stored response as that of the request; `body` goes to its file, if it has one; `nil` if the body is damaged.
-    @inline(never) func stored(
-        _ response: HTTPResponse,
-        _ body: CacheBodyFile?,
-        url: URL,
-        accepting statuses: Set<Int>
-    ) throws(APIError) -> APIResponse? {
-        let stored = APIResponse(response, to: id, url: url)
-        do throws(TransportError) {
-            let file = try stage()
-            file.place.setName(from: response.headers, url: url)
-            let isStored = stored.isSuccess && ![204, 205].contains(stored.status)
-            if let body, isStored {
-                guard try file.write(body) else {
-                    if let id { proxy.loads.discardFile(of: id) }
-                    return nil
-                }
-            } else if isStored {
-                try file.write(response.body)
-            }
-            return try store(stored, in: file, isStored: isStored, accepting: statuses)
-        } catch {
-            throw failure(error)
-        }
-    }
-
-    @inline(never) private func stage() throws(TransportError) -> StagedFile {
-        guard let id else { throw TransportError(.invalidRequest, "loads that write a file share no exchange") }
-        let file = try StagedFile(for: first.destination)
-        // In the table before it is on the disk, so that a cancel in between prevents it.
-        guard proxy.loads.setFile(file, of: id), try file.make() else { throw .cancelledUnsent }
-        current.destination = .file(file.url)
-        return file
-    }
-
-    /// Writes the file if the transport has not.
-    @inline(never) private func store(
-        _ response: APIResponse,
-        in file: any LoadFile,
-        isStored: Bool,
-        accepting statuses: Set<Int>
-    ) throws(TransportError) -> APIResponse {
-        let isAccepted = statuses.contains(response.status)
-        // A response that never has content is to empty no older file (RFC 9110 sections 9.3.2, 15.3.5, 15.3.6 and 15.4.5).
-        let hasContent = first.method != .head && ![204, 205, 304].contains(response.status)
-        if hasContent, isStored || isAccepted {
-            if !isStored { try file.write(response.body) }
-            return response.withContent(file: file.location)
-        }
-        if let id { proxy.loads.discardFile(of: id) }
-        if isStored { return response.withContent() }
-        guard isAccepted, response.status == 304 else { return response }
-        // It describes the existing file (RFC 9110 section 15.4.5).
-        let hasFile = FileManager.default.fileExists(atPath: file.target.path)
-        return hasFile ? response.withContent(file: FileLocation(file.target)) : response
-    }
-}
-
-/// What continues a partial file.
-struct Resumption {
-    /// What the file is one of.
-    let resource: URL
-    /// Whether the body of a response is the file, and not JSON with a failure.
-    let isComplete: (APIResponse) -> Bool
 }
 
 /// The head of the response to the last request of an exchange.
 ///
 /// Its cookies are stored when it arrives: the end of the body may be hours later, when they have changed, or a lost connection.
-private final class ReceivedHead: Sendable {
+final class ReceivedHead: Sendable {
     private let session: CookieSession?
     private let clock: any APIClock
     private let head = Lock<(status: Int, headers: HTTPHeaders)?>(nil)

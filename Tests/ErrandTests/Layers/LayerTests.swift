@@ -107,6 +107,7 @@ struct LayerTests {
         "Proxy/CacheReader.swift": ["BaseAPIRequest", "Exchange", "Load", "LoadRunner", "LoadTurn", "QueueSlot"],
         "Proxy/LoadRecovery.swift": ["BaseAPIRequest", "Exchange", "Load", "LoadAttempt", "LoadRunner", "LoadTurn"],
         "Proxy/Exchange.swift": ["BaseAPIRequest", "Call", "Load", "LoadRunner", "QueueSlot", "RequestQueue"],
+        "Proxy/Exchange+Files.swift": ["BaseAPIRequest", "Call", "Load", "LoadRunner", "QueueSlot", "RequestQueue"],
         "Proxy/RequestQueue.swift": ["APIProxy", "Call", "Load", "LoadRunner", "LoadTable"],
         "Proxy/LoadTable.swift": ["APIProxy", "BaseAPIRequest", "Call", "Load", "LoadRunner", "RequestQueue"],
         "Proxy/MainDelivery.swift": ["APIProxy", "Load", "LoadTable"],

@@ -1,0 +1,117 @@
+import Foundation
+
+/// The files that bodies are stored in.
+extension Exchange {
+    /// What is stored in memory does not count.
+    func ofFile(
+        _ progress: TransferProgress.Handler?,
+        accepting statuses: Set<Int>
+    ) -> TransferProgress.Handler? {
+        guard let progress else { return nil }
+        return { [head] report in
+            if case .download = report.direction, let status = head.value?.status, !(200..<300).contains(status),
+                !statuses.contains(status)
+            {
+                return
+            }
+            progress(report)
+        }
+    }
+
+    /// Sends what the server has to send again with another attempt of the load, without the file.
+    @inline(never) func resumedResponse(
+        _ resumption: Resumption,
+        accepting statuses: Set<Int>,
+        _ progress: TransferProgress.Handler?
+    ) async throws(TransportError) -> APIResponse {
+        let file = try PartialFile(for: first.destination, of: resumption.resource, session)
+        guard let id, proxy.loads.setFile(file, of: id) else { throw .cancelledUnsent }
+        for line in try await file.open() { current.headers[line.name] = line.value }
+        current.destination = .stream(HTTPBodySink(file))
+        let response: APIResponse
+        do throws(TransportError) {
+            let received = try await self.response(file.progress(progress))
+            response = isStreamed ? received : try await passOn(received)
+        } catch {
+            throw file.startAgain(after: nil) ? error.askingForRetry : error
+        }
+        file.setName(from: response)
+        guard !file.startAgain(after: response.status) else {
+            throw TransportError(.badResponse, "the server has no rest of the file").askingForRetry
+        }
+        var statuses = statuses
+        if file.holdsBack {
+            // It is read in memory, and the part is kept.
+            guard resumption.isComplete(response) else { return response }
+            statuses.insert(response.status)
+            let count = Int64(response.body.count)
+            progress?(TransferProgress(.download, completedBytes: count, totalBytes: count))
+        }
+        return try store(response, in: file, isStored: isStreamed, accepting: statuses)
+    }
+
+    /// Returns a stored response as that of the request; `body` goes to its file, if it has one; `nil` if the body is damaged.
+    @inline(never) func stored(
+        _ response: HTTPResponse,
+        _ body: CacheBodyFile?,
+        url: URL,
+        accepting statuses: Set<Int>
+    ) throws(APIError) -> APIResponse? {
+        let stored = APIResponse(response, to: id, url: url)
+        do throws(TransportError) {
+            let file = try stage()
+            file.place.setName(from: response.headers, url: url)
+            let isStored = stored.isSuccess && ![204, 205].contains(stored.status)
+            if let body, isStored {
+                guard try file.write(body) else {
+                    if let id { proxy.loads.discardFile(of: id) }
+                    return nil
+                }
+            } else if isStored {
+                try file.write(response.body)
+            }
+            return try store(stored, in: file, isStored: isStored, accepting: statuses)
+        } catch {
+            throw failure(error)
+        }
+    }
+
+    @inline(never) func stage() throws(TransportError) -> StagedFile {
+        guard let id else { throw TransportError(.invalidRequest, "loads that write a file share no exchange") }
+        let file = try StagedFile(for: first.destination)
+        // In the table before it is on the disk, so that a cancel in between prevents it.
+        guard proxy.loads.setFile(file, of: id), try file.make() else { throw .cancelledUnsent }
+        current.destination = .file(file.url)
+        return file
+    }
+
+    /// Writes the file if the transport has not.
+    @inline(never) func store(
+        _ response: APIResponse,
+        in file: any LoadFile,
+        isStored: Bool,
+        accepting statuses: Set<Int>
+    ) throws(TransportError) -> APIResponse {
+        let isAccepted = statuses.contains(response.status)
+        // A response that never has content is to empty no older file (RFC 9110 sections 9.3.2, 15.3.5, 15.3.6 and 15.4.5).
+        let hasContent = first.method != .head && ![204, 205, 304].contains(response.status)
+        if hasContent, isStored || isAccepted {
+            if !isStored { try file.write(response.body) }
+            return response.withContent(file: file.location)
+        }
+        if let id { proxy.loads.discardFile(of: id) }
+        if isStored { return response.withContent() }
+        guard isAccepted, response.status == 304 else { return response }
+        // It describes the existing file (RFC 9110 section 15.4.5).
+        let hasFile = FileManager.default.fileExists(atPath: file.target.path)
+        return hasFile ? response.withContent(file: FileLocation(file.target)) : response
+    }
+}
+
+/// What continues a partial file.
+struct Resumption {
+    /// What the file is one of.
+    let resource: URL
+    /// Whether the body of a response is the file, and not JSON with a failure.
+    let isComplete: (APIResponse) -> Bool
+}
