@@ -257,10 +257,15 @@ struct ListEditTests {
         let first = APIRequest<JSONValue>("/busy", proxy: proxy)
         first.loadData()
         let posts = Posts(proxy: proxy)
+        if isJoined {
+            // Until the load is joined. The hook is read when it begins.
+            posts.isHeld = { [loads = proxy.loads] in
+                loads.activeRequests.contains { $0.path == "/posts" && !loads.needsNoPlace($0.id) }
+            }
+        }
         let id = posts.reload()
         var service = server.service
         if isJoined {
-            posts.isHeld = { [loads = proxy.loads] in !loads.needsNoPlace(id) }
             service.commonHeaders = { @MainActor in
                 _ = try await posts.value()
                 return [:]
