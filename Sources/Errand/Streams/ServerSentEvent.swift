@@ -109,14 +109,14 @@ package struct ServerSentEventParser {
         let name = UnsafeRawBufferPointer(rebasing: line[..<(colon ?? line.count)])
         var value = UnsafeRawBufferPointer(rebasing: line[(colon.map { $0 + 1 } ?? line.count)...])
         if value.first == UInt8(ascii: " ") { value = value.dropping(1) }
-        switch String(decoding: name, as: UTF8.self) {
-        case "data":
+        switch name.count {
+        case 4 where name.isEqual(to: "data"):
             data += value
             data.append(Self.lineFeed)
-        case "event": event = String(decoding: value, as: UTF8.self)
-        case "id":
+        case 5 where name.isEqual(to: "event"): event = String(decoding: value, as: UTF8.self)
+        case 2 where name.isEqual(to: "id"):
             if !value.contains(0) { id = String(decoding: value, as: UTF8.self) }
-        case "retry":
+        case 5 where name.isEqual(to: "retry"):
             guard !value.isEmpty, value.allSatisfy(\.isASCIIDigit) else { return }
             reconnectionTime = .milliseconds(Int32(String(decoding: value, as: UTF8.self)) ?? .max)
         default: break
@@ -130,5 +130,12 @@ package struct ServerSentEventParser {
         events.append(ServerSentEvent(event: event.isEmpty ? "message" : event, data: text, id: lastEventID ?? ""))
         data.removeAll(keepingCapacity: data.count < 4_096)
         if !event.isEmpty { event = "" }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    fileprivate func isEqual(to text: StaticString) -> Bool {
+        guard count == text.utf8CodeUnitCount, let baseAddress else { return false }
+        return memcmp(baseAddress, text.utf8Start, count) == 0
     }
 }
