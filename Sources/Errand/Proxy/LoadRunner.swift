@@ -296,7 +296,7 @@ final class LoadRunner<Value: Sendable> {
             turn.leave()
             guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
             // Its relogins and retries are those of one connection.
-            recovery = LoadRecovery(call, in: proxy)
+            (recovery, hasNeededLogin) = (LoadRecovery(call, in: proxy), false)
             proxy.loads.resetSentAgain(call.id)
             try await recovery.wait(for: .retry, limit: delay)
             attempt.begin()

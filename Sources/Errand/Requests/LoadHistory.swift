@@ -85,7 +85,7 @@ struct LoadHistory {
 
     /// Removes the input of what is not a load, unless a load has begun since.
     mutating func removeInput(of id: RequestID, restoring former: LoadHistory) {
-        if newestInput?.id == id { newestInput = former.newestInput }
+        if newestInput?.id == id { (newestInput, sessionOfKey) = (former.newestInput, former.sessionOfKey) }
     }
 
     // An older ending never replaces a newer one of its kind.

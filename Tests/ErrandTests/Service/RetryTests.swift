@@ -166,8 +166,8 @@ struct RetryTests {
         #expect(Set(transport.requests.map { $0.headers["Idempotency-Key"] }).count == 1)
     }
 
-    @Test(arguments: [false, true])
-    func `A retry button sends no key of a session that has ended`(_ isSwitch: Bool) async {
+    @Test(arguments: [false, true], [false, true])
+    func `A retry button sends no key of a session that has ended`(_ isSwitch: Bool, _ prepares: Bool) async throws {
         let tries = Counter()
         let transport = ScriptedTransport { _ in
             guard tries.next() > 1 else { throw TransportError(.timeout, "may have been executed") }
@@ -179,6 +179,8 @@ struct RetryTests {
         request.loadData()
         #expect(await screen.ending() == .failure(.timeout))
         if isSwitch { proxy.switchAccount(to: CookieJar()) } else { proxy.logout() }
+        // With a key of its own, of the new session.
+        if prepares { _ = try await request.prepare() }
         request.loadAgain()
         #expect(await screen.ending() == .success)
         #expect(Set(transport.requests.compactMap { $0.headers["Idempotency-Key"] }).count == 2)
