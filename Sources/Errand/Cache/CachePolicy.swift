@@ -63,11 +63,11 @@ public enum CacheMiss: String, Sendable {
 
 /// What to do with a request.
 enum CacheDecision {
-    /// `index` is that of the stored response; `isStale` is whether it is to be validated afterwards (RFC 5861 section 3).
-    case use(index: Int, age: Duration, isStale: Bool = false)
+    /// `isStale` is whether the stored response is to be validated afterwards (RFC 5861 section 3).
+    case use(CacheEntry, age: Duration, isStale: Bool = false)
     /// Sends the request, with the conditions of `validated` if there is one; `orOnError` may be used if there is no response or
     /// a server error, and `orOffline` if there is no response.
-    case send(CacheMiss, validated: Int? = nil, orOnError: Int? = nil, orOffline: Int? = nil)
+    case send(CacheMiss, validated: CacheEntry? = nil, orOnError: CacheEntry? = nil, orOffline: CacheEntry? = nil)
     /// Nothing may be sent.
     case fail
 }
@@ -87,29 +87,31 @@ extension CachePolicy {
         }
     }
 
-    /// A pure function of what is stored, newest first, and the time.
+    /// A pure function of what is stored, newest first, and the time; no body is read.
     func decision(
         for request: HTTPRequest,
-        _ stored: [StoredResponse],
+        _ entries: [CacheEntry],
         at date: Date,
         usesHeuristics: Bool = false
     ) -> CacheDecision {
-        let index = stored.firstIndex { $0.matches(request) && (isRule || $0.answers(request)) }
-        guard let index else {
-            if self == .onlyIfCached || CacheControl(request.headers).contains("only-if-cached") { return .fail }
-            return .send(stored.isEmpty ? .absent : .varies)
-        }
-        guard isRule else {
-            return HTTPCaching(self, request, stored[index], usesHeuristics: usesHeuristics).decision(index, at: date)
-        }
-        let age = max(.zero, Duration.seconds(date.timeIntervalSince(stored[index].responseDate)))
+        let entry = entries.first { $0.stored.matches(request) && (isRule || $0.stored.answers(request)) }
+        if isRule, let entry { return decision(byRuleFor: entry, at: date) }
+        let caching = entry.map { HTTPCaching(self, request, $0, usesHeuristics: usesHeuristics) }
+        let decision = caching?.decision(at: date) ?? .send(entries.isEmpty ? .absent : .varies)
+        guard case .send = decision else { return decision }
+        return self == .onlyIfCached || CacheControl(request.headers).contains("only-if-cached") ? .fail : decision
+    }
+
+    private func decision(byRuleFor entry: CacheEntry, at date: Date) -> CacheDecision {
+        let received = entry.stored.responseDate
+        let age = max(.zero, Duration.seconds(date.timeIntervalSince(received)))
         switch self {
         case .time(let limit):
             // A clock that was set back makes it older, not younger.
-            guard date >= stored[index].responseDate, limit > .zero, age <= limit else { return .send(.stale) }
-            return .use(index: index, age: age)
-        case .fallback, .first: return .send(.mustValidate, orOffline: index)
-        default: return .use(index: index, age: age)
+            guard date >= received, limit > .zero, age <= limit else { return .send(.stale) }
+            return .use(entry, age: age)
+        case .fallback, .first: return .send(.mustValidate, orOffline: entry)
+        default: return .use(entry, age: age)
         }
     }
 }
@@ -117,49 +119,44 @@ extension CachePolicy {
 /// RFC 9111 section 4 for one stored response that was selected, as a private cache.
 private struct HTTPCaching {
     let policy: CachePolicy
-    let stored: StoredResponse
+    let entry: CacheEntry
     let asked: CacheControl
     let control: CacheControl
     let usesHeuristics: Bool
 
-    init(_ policy: CachePolicy, _ request: HTTPRequest, _ stored: StoredResponse, usesHeuristics: Bool) {
-        (self.policy, self.stored, self.usesHeuristics) = (policy, stored, usesHeuristics)
+    init(_ policy: CachePolicy, _ request: HTTPRequest, _ entry: CacheEntry, usesHeuristics: Bool) {
+        (self.policy, self.entry, self.usesHeuristics) = (policy, entry, usesHeuristics)
         asked = CacheControl(request.headers)
-        control = CacheControl(stored.headers)
+        control = CacheControl(entry.stored.headers)
     }
 
-    func decision(_ index: Int, at date: Date) -> CacheDecision {
-        let validated = stored.conditions == nil || stored.status == 206 ? nil : index
+    func decision(at date: Date) -> CacheDecision {
+        let validated = entry.stored.conditions == nil || entry.stored.status == 206 ? nil : entry
         // Not known after the clock was set back: then it must be validated.
-        guard let age = stored.age(at: date) else { return send(.stale, validated) }
-        let staleness = age - lifetime
-        let errorLimit = control.limit("stale-if-error") ?? asked.limit("stale-if-error")
-        let orOnError = mayBeStale && staleness.isWithin(errorLimit) ? index : nil
-        // RFC 9111 section 4.2.4 sets no limit: as long as it was fresh.
-        let orOffline = mayBeStale && staleness <= lifetime ? index : orOnError
-        if mustAsk { return send(.mustValidate, validated) }
-        if policy == .reload { return send(.mustValidate, validated, orOnError, orOffline) }
-        if isFresh(age) { return .use(index: index, age: age) }
-        if mayBeStale, staleness.isWithin(asked.maxStale) { return .use(index: index, age: age) }
-        let isPatient = policy != .onlyIfCached && asked.seconds("max-age") == nil && !asked.contains("min-fresh")
-        if mayBeStale, isPatient, staleness.isWithin(control.limit("stale-while-revalidate")) {
-            return .use(index: index, age: age, isStale: true)
+        guard let age = entry.stored.age(at: date) else { return .send(.stale, validated: validated) }
+        if mustAsk { return .send(.mustValidate, validated: validated) }
+        if policy != .reload {
+            if isFresh(age) || mayBeUsed(age, staleFor: asked.maxStale) { return .use(entry, age: age) }
+            let isPatient = policy != .onlyIfCached && asked.seconds("max-age") == nil && !asked.contains("min-fresh")
+            if isPatient, mayBeUsed(age, staleFor: control.limit("stale-while-revalidate")) {
+                return .use(entry, age: age, isStale: true)
+            }
         }
-        return send(.stale, validated, orOnError, orOffline)
-    }
-
-    private func send(
-        _ miss: CacheMiss,
-        _ validated: Int?,
-        _ orOnError: Int? = nil,
-        _ orOffline: Int? = nil
-    ) -> CacheDecision {
-        if policy == .onlyIfCached || asked.contains("only-if-cached") { return .fail }
+        let errorLimit = control.limit("stale-if-error") ?? asked.limit("stale-if-error")
+        let orOnError = mayBeUsed(age, staleFor: errorLimit) ? entry : nil
+        // RFC 9111 section 4.2.4 sets no limit: as long as it was fresh.
+        let orOffline = mayBeUsed(age, staleFor: lifetime) ? entry : orOnError
+        let miss: CacheMiss = policy == .reload ? .mustValidate : .stale
         return .send(miss, validated: validated, orOnError: orOnError, orOffline: orOffline)
     }
 
+    private func mayBeUsed(_ age: Duration, staleFor limit: Duration?) -> Bool {
+        guard let limit, !control.contains("must-revalidate") else { return false }
+        return age - lifetime <= limit
+    }
+
     private var lifetime: Duration {
-        stored.explicitLifetime(control) ?? (usesHeuristics ? stored.heuristicLifetime(control) : .zero)
+        entry.stored.explicitLifetime(control) ?? (usesHeuristics ? entry.stored.heuristicLifetime(control) : .zero)
     }
 
     private var mustAsk: Bool { asked.contains("no-cache") || control.names(in: "no-cache") == [] }
@@ -172,8 +169,6 @@ private struct HTTPCaching {
         guard let limit = asked.seconds("max-age") else { return true }
         return limit > 0 && age <= .seconds(limit)
     }
-
-    private var mayBeStale: Bool { !control.contains("must-revalidate") && control.names(in: "no-cache") != [] }
 }
 
 extension CacheControl {
@@ -182,14 +177,6 @@ extension CacheControl {
     /// RFC 9111 section 5.2.1.2.
     fileprivate var maxStale: Duration? {
         names(in: "max-stale") == [] ? .seconds(3_155_760_000 as Int64) : limit("max-stale")
-    }
-}
-
-extension Duration {
-    /// `false` without a limit.
-    fileprivate func isWithin(_ limit: Duration?) -> Bool {
-        guard let limit else { return false }
-        return self <= limit
     }
 }
 

@@ -89,27 +89,25 @@ final class CacheStage {
         guard let entries = try lookup.entries() else {
             return use.policy == .onlyIfCached ? .use(gatewayTimeout(request)) : .send(request, nil)
         }
-        let stored = isBypassed ? [] : entries.map(\.stored)
         let decision = use.rule.decision(
             for: keyRequest,
-            stored,
+            isBypassed ? [] : entries,
             at: date,
             usesHeuristics: use.cache.usesHeuristics
         )
         switch decision {
         case .fail: return .use(gatewayTimeout(request))
-        case .use(let index, let age, let isStale):
-            guard let response = try response(of: entries[index], to: request, .cache, age: age) else {
+        case .use(let entry, let age, let isStale):
+            guard let response = try response(of: entry, to: request, .cache, age: age) else {
                 return use.policy == .onlyIfCached ? .use(gatewayTimeout(request)) : .send(request, .unreadable)
             }
-            (used, self.isStale) = (entries[index], isStale)
+            (used, self.isStale) = (entry, isStale)
             return .use(response)
-        case .send(let miss, let validatedIndex, let errorIndex, let offlineIndex):
-            (orOnError, orOffline) = (errorIndex.map { entries[$0] }, offlineIndex.map { entries[$0] })
-            guard let validatedIndex, let conditions = entries[validatedIndex].stored.conditions else {
+        case .send(let miss, let entry, let orOnError, let orOffline):
+            (validated, self.orOnError, self.orOffline) = (entry, orOnError, orOffline)
+            guard let conditions = entry?.stored.conditions else {
                 return .send(request, miss == .absent && lookup.hasOthers && !isBypassed ? .varies : miss)
             }
-            validated = entries[validatedIndex]
             return .send(request.validating(conditions), miss)
         }
     }
@@ -123,7 +121,7 @@ final class CacheStage {
         guard let lookup, [.get, .head].contains(lookup.request.method), use.policy != .bypass, !use.policy.isRule
         else { return nil }
         // Those that it has are of the address before.
-        if validated != nil { request = request.validating(lookup.request.headers.conditions) }
+        if validated != nil { request = request.validating(lookup.request.headers) }
         former.append(lookup)
         switch try lookUp(request) {
         case .use(let stored): return stored
@@ -331,20 +329,14 @@ final class CacheStage {
 }
 
 extension HTTPRequest {
-    /// Its own conditions are compared with the response.
-    fileprivate func validating(_ conditions: HTTPHeaders) -> HTTPRequest {
+    /// Has the conditions of these lines; its own are compared with the response.
+    fileprivate func validating(_ lines: HTTPHeaders) -> HTTPRequest {
         var request = self
-        for name in HTTPHeaders.conditionNames { request.headers.remove(name) }
-        for line in conditions { request.headers.append(line) }
+        for name in ["If-None-Match", "If-Modified-Since"] {
+            request.headers.remove(name)
+            for line in lines.fields(named: name) { request.headers.append(line) }
+        }
         return request
-    }
-}
-
-extension HTTPHeaders {
-    fileprivate static let conditionNames = ["If-None-Match", "If-Modified-Since"]
-
-    fileprivate var conditions: HTTPHeaders {
-        HTTPHeaders(Self.conditionNames.flatMap { fields(named: $0) })
     }
 }
 

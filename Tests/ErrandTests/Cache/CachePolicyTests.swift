@@ -34,6 +34,10 @@ struct CachePolicyTests {
         )
     }
 
+    private static func entry(_ stored: StoredResponse) -> CacheEntry {
+        CacheEntry(stored: stored, body: .bytes(Data()), name: "", key: CacheKey(url))
+    }
+
     /// The decision as text, such as `send stale validated offline`.
     private func decision(
         _ policy: CachePolicy,
@@ -42,8 +46,8 @@ struct CachePolicyTests {
         after seconds: TimeInterval,
         usesHeuristics: Bool = false
     ) -> String {
-        let date = Self.start + seconds
-        switch policy.decision(for: request, stored, at: date, usesHeuristics: usesHeuristics) {
+        let (entries, date) = (stored.map(Self.entry), Self.start + seconds)
+        switch policy.decision(for: request, entries, at: date, usesHeuristics: usesHeuristics) {
         case .use(_, _, let isStale): return isStale ? "use stale" : "use"
         case .send(let miss, let validated, let onError, let offline):
             let parts = [
@@ -204,13 +208,14 @@ struct CachePolicyTests {
         )
         let decision = CachePolicy.http.decision(
             for: request(["Accept-Language": "de"]),
-            [english, german],
+            [english, german].map(Self.entry),
             at: Self.start + 10
         )
-        guard case .use(1, .seconds(10), false) = decision else {
+        guard case .use(let entry, .seconds(10), false) = decision else {
             Issue.record("\(decision)")
             return
         }
+        #expect(entry.stored.selection == german.selection)
         #expect(self.decision([english, german], for: request(), after: 1) == "send varies")
         #expect(self.decision(.onlyIfCached, [english], for: request(), after: 1) == "fail")
     }
