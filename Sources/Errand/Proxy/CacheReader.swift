@@ -18,8 +18,7 @@ final class CacheReader<Value: Sendable> {
         let readsFirst = use.readsFirst(call.draft.method)
         let generation = call.service.login.generation
         if readsFirst, let lookup = await lookup() {
-            let step = try cache.step(for: lookup.request)
-            switch step {
+            switch try cache.step(for: lookup.request) {
             case .use(let response):
                 if let value = try await value(of: response) { return value }
                 // Nothing is sent, not even by an adapter.
@@ -28,10 +27,10 @@ final class CacheReader<Value: Sendable> {
                 {
                     return value
                 }
-            case .send(_, let miss):
+            case .send(let request, let miss):
                 cache.didMiss(miss)
                 if let show = use.show { show(try await shownValue()) }
-                if lookup.isSent { cache.prepared = CacheStage.Prepared(lookup.request, step, in: generation) }
+                if lookup.isSent { cache.prepared = (Boxed(wrappedValue: request), generation) }
                 if let error = lookup.error, let value = try await value(of: cache.response(after: error)) {
                     return value
                 }

@@ -11,20 +11,6 @@ final class CacheStage {
         case send(HTTPRequest, CacheMiss?)
     }
 
-    /// A request before it has a place in the queue.
-    ///
-    /// A class, because the runner would have room for it in every load.
-    final class Prepared {
-        let request: HTTPRequest
-        let step: Step
-        /// Of the login that its headers have.
-        let generation: Int
-
-        init(_ request: HTTPRequest, _ step: Step, in generation: Int) {
-            (self.request, self.step, self.generation) = (request, step, generation)
-        }
-    }
-
     let use: CacheUse
     private let id: RequestID
     private let cookies: CookieJar?
@@ -48,8 +34,10 @@ final class CacheStage {
     /// Whether what was used is to be validated by another load.
     private var isStale = false
     private var isBypassed = false
-    /// Made for the lookup, and sent if the load had not to wait.
-    var prepared: Prepared?
+    /// Made for the lookup with the login of a generation, and sent if the load had not to wait.
+    ///
+    /// Boxed, because the runner would have room for it in every load.
+    var prepared: (request: Boxed<HTTPRequest>, generation: Int)?
     /// Whether it has made the last response itself.
     private var isGenerated = false
     private var hasMissed: Bool
@@ -157,18 +145,15 @@ final class CacheStage {
             return nil
         }
         folder.didUse(entry)
-        let url = entry.stored.url
-        guard request.destination != .memory else {
-            let redirects = former.map(\.request.url)
-            return APIResponse(response, to: id, url: url, redirects: redirects)
-                .from(source, age: age, at: proxy.clock.uptime)
+        let redirects = former.map(\.request.url)
+        let received = APIResponse(response, to: id, url: entry.stored.url, redirects: redirects)
+        var answer: APIResponse? = received
+        if request.destination != .memory {
+            let exchange = Exchange(request, id: id, session: nil, proxy: proxy, trace: nil)
+            answer = try exchange.stored(received, body, accepting: statuses)
         }
-        let exchange = Exchange(request, id: id, session: nil, proxy: proxy, trace: nil)
-        guard let answer = try exchange.stored(response, body, url: url, accepting: statuses) else {
-            folder.removeDamaged(entry)
-            return nil
-        }
-        return answer.from(source, age: age, at: proxy.clock.uptime)
+        if answer == nil { folder.removeDamaged(entry) }
+        return answer?.from(source, age: age, at: proxy.clock.uptime)
     }
 
     @inline(never) func didUse(_ response: APIResponse) {
@@ -187,9 +172,9 @@ final class CacheStage {
     var skipsAdapters: Bool { isGenerated || used?.stored.isAdapted == true }
 
     /// Returns `nil` for a request that was made before a relogin, which has the old login.
-    @inline(never) func takePrepared(in generation: Int) -> Prepared? {
+    @inline(never) func takePrepared(in generation: Int) -> Boxed<HTTPRequest>? {
         guard let prepared = exchange(&prepared, with: nil) else { return nil }
-        guard prepared.generation != generation else { return prepared }
+        guard prepared.generation != generation else { return prepared.request }
         proxy.loads.uncountSend(of: id)
         return nil
     }

@@ -52,16 +52,14 @@ extension Exchange {
 
     /// Returns a stored response as that of the request; `body` goes to its file, if it has one; `nil` if the body is damaged.
     @inline(never) func stored(
-        _ response: HTTPResponse,
+        _ response: APIResponse,
         _ body: CacheBodyFile?,
-        url: URL,
         accepting statuses: Set<Int>
     ) throws(APIError) -> APIResponse? {
-        let stored = APIResponse(response, to: id, url: url)
         do throws(TransportError) {
             let file = try stage()
-            file.place.setName(from: response.headers, url: url)
-            let isStored = stored.isSuccess && ![204, 205].contains(stored.status)
+            file.place.setName(from: response.headers, url: response.url)
+            let isStored = response.isSuccess && ![204, 205].contains(response.status)
             if let body, isStored {
                 guard try file.write(body) else {
                     if let id { proxy.loads.discardFile(of: id) }
@@ -70,7 +68,7 @@ extension Exchange {
             } else if isStored {
                 try file.write(response.body)
             }
-            return try store(stored, in: file, isStored: isStored, accepting: statuses)
+            return try store(response, in: file, isStored: isStored, accepting: statuses)
         } catch {
             throw failure(error)
         }

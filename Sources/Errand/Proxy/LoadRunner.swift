@@ -80,14 +80,14 @@ final class LoadRunner<Value: Sendable> {
     private func response(in login: SentLogin) async throws(APIError) -> APIResponse? {
         // Built after the admission, so that a queued load holds no body, and its headers are current.
         let prepared = cache?.takePrepared(in: login.generation)
-        let request = if let prepared { prepared.request } else { try await attempt.request() }
+        let request = if let prepared { prepared.wrappedValue } else { try await attempt.request() }
         guard call.isCurrent(login.generation) else { return nil }
         let response: APIResponse? =
             // A stream has fewer calls below it, because each takes memory while the stream is open.
             if let stream = call.stream {
                 try await streamedExchange(request, stream, in: login)
             } else if let cache {
-                try await cachedExchange(request, cache, prepared?.step, in: login.generation)
+                try await cachedExchange(request, cache, isPrepared: prepared != nil, in: login.generation)
             } else if call.isCoalescing { try await sharedResponse(to: request, in: login.generation) } else {
                 try await exchange(request)
             }
@@ -187,13 +187,11 @@ final class LoadRunner<Value: Sendable> {
     @inline(never) private func cachedExchange(
         _ request: HTTPRequest,
         _ cache: CacheStage,
-        _ prepared: CacheStage.Step?,
+        isPrepared: Bool,
         in generation: Int
     ) async throws(APIError) -> APIResponse? {
-        let step: CacheStage.Step
-        if let prepared {
-            step = prepared
-        } else {
+        var step = CacheStage.Step.send(request, nil)
+        if !isPrepared {
             let hasKey = cache.use.policy.isRule && !call.service.adapters.isEmpty
             let key = hasKey ? try await attempt.request(isKey: true) : nil
             // The app's headers have been read once more.
