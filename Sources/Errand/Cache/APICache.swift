@@ -28,8 +28,8 @@ public final class APICache: Sendable {
         var unremoved: [String: Set<String>] = [:]
         /// What is being validated after it was used.
         var validating: Set<String> = []
-        /// Stored since the last count of everything; `nil` before the first one.
-        var newBytes: Int64?
+        /// Stored since the last count of everything; before the first one, more than any capacity.
+        var newBytes = Int64.max / 2
         var isCounting = false
 
         /// Each has an open folder, and a program may have a jar for each of thousands of users; returns those that no load has.
@@ -101,31 +101,28 @@ public final class APICache: Sendable {
     /// `nil` when the folder cannot be used; another process may end each one between its making and its opening.
     func session(_ name: String, tries: Int = 10) -> CacheFolder? {
         if let session = state.withLock({ $0.sessions[name] }) {
-            if session.seemsCurrent { return session }
+            if session.isCurrent { return session }
             drop(session)
         }
-        guard makeFolder(), isRemoved(name) else { return nil }
+        guard tries > 0, makeFolder(), isRemoved(name) else { return nil }
         do throws(SystemError) {
             let new = try CacheFolder("\(folder)/\(name)", name: name) { [weak self] in self?.report($0) }
-            let (session, _) = state.withLock { state in
+            state.withLock { state in
                 let unused = state.sessions[name] == nil ? state.removeUnused() : []
-                let session = state.sessions[name] ?? new
-                // Its folder is that of the other.
-                if session !== new { new.end() }
-                state.sessions[name] = session
-                return (session, unused)
+                // The folder of the new one is that of another one, which was opened meanwhile.
+                if state.sessions.value(for: name, orElse: new) !== new { new.end() }
+                return unused
             }
             problems.record([], resolved: [.unusableFolder])
-            if session.isCurrent { return session }
-            // Ended between its opening and this.
-            drop(session)
-            return tries > 1 ? self.session(name, tries: tries - 1) : nil
         } catch {
             // The folder of all of them may have been removed, or another process has ended a session just now.
-            if error.number == ENOENT, tries > 1 { return self.session(name, tries: tries - 1) }
-            report(APICacheError(.unusableFolder, reason: error.reason))
-            return nil
+            guard error.number == ENOENT, tries > 1 else {
+                report(APICacheError(.unusableFolder, reason: error.reason))
+                return nil
+            }
         }
+        // It may have been ended between its opening and this.
+        return self.session(name, tries: tries - 1)
     }
 
     /// Another process has ended it: the next load opens a new one.
@@ -231,9 +228,8 @@ public final class APICache: Sendable {
             let size = try body(session) + 1_024
             problems.record([], resolved: [.cannotWrite])
             let mustCount = state.withLock { state in
-                let newBytes = (state.newBytes ?? capacity) + size
-                state.newBytes = newBytes
-                guard !state.isCounting, newBytes > capacity / 10 else { return false }
+                state.newBytes += size
+                guard !state.isCounting, state.newBytes > capacity / 10 else { return false }
                 (state.newBytes, state.isCounting) = (0, true)
                 return true
             }

@@ -11,7 +11,6 @@ final class CacheFolder: Sendable {
     private let folder: FileDescriptor
     private let identity: stat
     private let hasEnded = Atomic(false)
-    private let lastCheck = Atomic(MonotonicClock.now)
     /// Of loads that replace a response.
     private let turn = Lock(())
     /// What was used in this second, and need not be marked again.
@@ -47,15 +46,6 @@ final class CacheFolder: Sendable {
     /// Whether the session goes on: its end, also by another process, has given its path to another folder or to none.
     var isCurrent: Bool {
         !hasEnded.load(ordering: .acquiring) && stat(ofEntry: path)?.identity == identity.identity
-    }
-
-    /// As ``isCurrent``, but at most once in 10 ms: what is used or stored is checked each time.
-    var seemsCurrent: Bool {
-        let now = MonotonicClock.now
-        let isDue = now - lastCheck.load(ordering: .relaxed) >= 10_000_000
-        guard isDue else { return !hasEnded.load(ordering: .acquiring) }
-        lastCheck.store(now, ordering: .relaxed)
-        return isCurrent
     }
 
     // MARK: Reading
@@ -135,21 +125,14 @@ final class CacheFolder: Sendable {
         where isWanted: (StoredResponse) -> Bool = { _ in true }
     ) throws(SystemError) -> Found? {
         let descriptor = try FileDescriptor(opening: name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, in: folder)
-        // Longer than nearly all of them: to ask for the length would be one more call.
-        var bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 << 10, alignment: 16)
-        defer { bytes.deallocate() }
-        let start = Result { () throws(SystemError) in try descriptor.fill(bytes, at: 0) }
-        if case .failure(let error) = start, error.number == EISDIR {
+        let status = try descriptor.status()
+        guard status.st_mode & S_IFMT != S_IFDIR else {
             return .variants(try descriptor.names().filter { !$0.contains(Self.bodyMark) })
         }
-        var count = try start.get()
-        if count == bytes.count {
-            let size = Int(try descriptor.status().st_size)
-            guard size <= 64 << 20 else { throw SystemError(call: "read", number: EFBIG) }
-            bytes.deallocate()
-            bytes = .allocate(byteCount: size, alignment: 16)
-            count = try descriptor.fill(bytes, at: 0)
-        }
+        guard status.st_size <= 64 << 20 else { throw SystemError(call: "read", number: EFBIG) }
+        let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(status.st_size), alignment: 16)
+        defer { bytes.deallocate() }
+        let count = try descriptor.fill(bytes, at: 0)
         let file = CacheFile(UnsafeRawBufferPointer(rebasing: bytes[..<count]), for: key, where: isWanted)
         return file.map { $0.isWanted ? .file($0) : .none }
     }
