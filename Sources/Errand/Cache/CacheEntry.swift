@@ -13,7 +13,7 @@ extension CacheEntry {
     /// Returns the response to a request, and its body if that becomes a file; `nil` for a body that is damaged.
     ///
     /// The response is the whole, the part that is requested, or a 304; for the rules of an app, the one that was received.
-    func response(to request: HTTPRequest, isRule: Bool, age: Duration) -> (HTTPResponse, body: CacheBodyFile?)? {
+    func response(to request: HTTPRequest, isRule: Bool, age: Duration) -> (HTTPResponse, body: CacheBody?)? {
         var response = HTTPResponse(status: stored.status, headers: stored.headers)
         if !isRule {
             response.headers["Age"] = String(age.components.seconds)
@@ -24,8 +24,8 @@ extension CacheEntry {
         }
         guard request.method != .head else { return (response, nil) }
         let part = isRule ? nil : request.headers["Range"].flatMap(stored.part)
-        if case .file(let file) = body, request.destination != .memory, stored.isSuccess, part == nil {
-            return (response, file)
+        if body.fileName != nil, request.destination != .memory, stored.isSuccess, part == nil {
+            return (response, body)
         }
         guard let body = body.data() else { return nil }
         response.body = body

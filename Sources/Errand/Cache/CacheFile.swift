@@ -1,42 +1,35 @@
 import Foundation
 
 /// The body of a stored response: short ones are in the file of the response, other ones have a file of their own.
-enum CacheBody: Sendable {
-    case bytes(Data)
-    case file(CacheBodyFile)
+final class CacheBody: Sendable {
+    /// `nil` for a short one.
+    let fileName: String?
+    let length: Int64
+    let checksum: UInt64
+    /// Those of a short one.
+    let bytes: Data
+    /// Of a file that is to be read: it can be although it is removed meanwhile.
+    private let descriptor: FileDescriptor?
 
-    var fileName: String? {
-        guard case .file(let file) = self else { return nil }
-        return file.name
+    init(_ bytes: Data) {
+        (fileName, length, self.bytes) = (nil, Int64(bytes.count), bytes)
+        checksum = bytes.withUnsafeBytes { Checksum(of: $0).value }
+        descriptor = nil
+    }
+
+    init(file name: String, length: Int64, checksum: UInt64, _ descriptor: consuming FileDescriptor? = nil) {
+        (fileName, self.length, self.checksum, bytes) = (name, length, checksum, Data())
+        self.descriptor = descriptor
     }
 
     /// `nil` if it is not what was stored.
     func data() -> Data? {
-        switch self {
-        case .bytes(let data): data
-        case .file(let file): file.data()
-        }
-    }
-}
-
-final class CacheBodyFile: Sendable {
-    let name: String
-    let length: Int64
-    let checksum: UInt64
-    /// Of one that is to be read: it can be although the file is removed meanwhile.
-    private let descriptor: FileDescriptor?
-
-    init(_ name: String, length: Int64, checksum: UInt64, _ descriptor: consuming FileDescriptor? = nil) {
-        (self.name, self.length, self.checksum) = (name, length, checksum)
-        self.descriptor = descriptor
-    }
-
-    func data() -> Data? {
+        guard fileName != nil else { return bytes }
         var data = Data(capacity: Int(length))
         return copy { data.append(contentsOf: $0) } ? data : nil
     }
 
-    /// Returns whether everything that was stored has been copied.
+    /// Returns whether everything that was stored in a file of its own has been copied.
     func copy<Failure: Error>(to write: (UnsafeRawBufferPointer) throws(Failure) -> Void) throws(Failure) -> Bool {
         var (offset, checksum) = (Int64(0), Checksum())
         let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
@@ -89,23 +82,14 @@ struct CacheFile {
             head.write(Array(field.name.utf8))
             head.write(field.bytes)
         }
-        var inline = Data()
-        switch body {
-        case .bytes(let data):
-            inline = data
-            head.write([])
-            head.write(UInt64(data.count))
-            head.write(data.withUnsafeBytes { Checksum(of: $0).value })
-        case .file(let file):
-            head.write(Array(file.name.utf8))
-            head.write(UInt64(file.length))
-            head.write(file.checksum)
-        }
+        head.write(Array((body.fileName ?? "").utf8))
+        head.write(UInt64(body.length))
+        head.write(body.checksum)
         var file = Writer()
         file.bytes = Self.magic
         file.write(head.bytes.withUnsafeBytes { Checksum(of: $0).value })
         file.write(head.bytes)
-        return file.bytes + inline
+        return file.bytes + body.bytes
     }
 
     private struct Writer {
@@ -150,15 +134,16 @@ struct CacheFile {
         )
         self.isWanted = isWanted(stored)
         guard self.isWanted else {
-            body = .bytes(Data())
+            body = CacheBody(Data())
             return
         }
         guard name.isEmpty else {
-            body = .file(CacheBodyFile(name, length: Int64(clamping: length), checksum: sum))
+            body = CacheBody(file: name, length: Int64(clamping: length), checksum: sum)
             return
         }
-        guard let inline = file.take(length), file.rest.isEmpty, Checksum(of: inline).value == sum else { return nil }
-        body = .bytes(Data(inline))
+        guard let inline = file.take(length), file.rest.isEmpty else { return nil }
+        body = CacheBody(Data(inline))
+        guard body.checksum == sum else { return nil }
     }
 
     private struct Reader {

@@ -71,29 +71,23 @@ final class CacheFolder: Sendable {
         }
     }
 
-    /// `nil` for one of another key with the same name, and for one without its body.
+    /// `nil` for one of another key with the same name, and for one whose body has gone, which is removed.
     private func entry(_ file: CacheFile, _ name: String, _ key: CacheKey) -> CacheEntry? {
         guard file.key == key.bytes else { return nil }
         var body = file.body
-        if case .file(let found) = body {
+        if let bodyName = body.fileName {
             do throws(SystemError) {
-                let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
-                let descriptor = try FileDescriptor(opening: found.name, flags, in: folder)
-                body = .file(CacheBodyFile(found.name, length: found.length, checksum: found.checksum, descriptor))
+                let descriptor = try FileDescriptor(opening: bodyName, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, in: folder)
+                body = CacheBody(file: bodyName, length: body.length, checksum: body.checksum, descriptor)
             } catch {
-                guard !error.isOfProcess else { return nil }
-                return replacement(of: file, name, key)
+                guard !error.isOfProcess, case .file(let newer) = self.file(name, for: key) else { return nil }
+                // What another load has stored while the body was looked for.
+                if newer.body.fileName != bodyName { return entry(newer, name, key) }
+                remove(name)
+                return nil
             }
         }
         return CacheEntry(stored: file.stored, body: body, name: name, key: key)
-    }
-
-    /// What another load has stored while the body was looked for; removes a response whose body has gone.
-    private func replacement(of former: CacheFile, _ name: String, _ key: CacheKey) -> CacheEntry? {
-        guard case .file(let file) = file(name, for: key) else { return nil }
-        if file.body.fileName != former.body.fileName { return entry(file, name, key) }
-        remove(name)
-        return nil
     }
 
     private enum Found {
@@ -186,7 +180,7 @@ final class CacheFolder: Sendable {
             guard entries(key, where: { $0.isNewer(than: stored) }).isEmpty else { return 0 }
             removeAll(in: name)
         }
-        let (body, size) = try write(content, for: name)
+        let body = try write(content, for: name)
         let new = CacheFile(stored, key: key, body: body)
         do throws(SystemError) {
             // One load at a time: each removes the body of the one before.
@@ -206,7 +200,7 @@ final class CacheFolder: Sendable {
         if name != key.name {
             CacheFileGroup.removeLeastRecentlyUsed(in: "\(path)/\(key.name)", keeping: Self.maxVariants)
         }
-        return size
+        return body.length
     }
 
     /// In the place of the file of a response that has not varied, if there is one; returns `false` if that is newer.
@@ -244,11 +238,9 @@ final class CacheFolder: Sendable {
         }
     }
 
-    /// A long body gets a file of its own; returns the number of bytes of both.
-    private func write(_ content: CacheContent, for name: String) throws(SystemError) -> (CacheBody, Int64) {
-        if case .data(let data) = content, data.count <= CacheFile.longestInlineBody {
-            return (.bytes(data), Int64(data.count))
-        }
+    /// A long body gets a file of its own.
+    private func write(_ content: CacheContent, for name: String) throws(SystemError) -> CacheBody {
+        if case .data(let data) = content, data.count <= CacheFile.longestInlineBody { return CacheBody(data) }
         let bodyName = "\(name)\(Self.bodyMark)\(String.uniqueName)"
         do throws(SystemError) {
             let file = try create(bodyName)
@@ -258,7 +250,7 @@ final class CacheFolder: Sendable {
                 checksum.add(bytes)
                 length += Int64(bytes.count)
             }
-            return (.file(CacheBodyFile(bodyName, length: length, checksum: checksum.value)), length)
+            return CacheBody(file: bodyName, length: length, checksum: checksum.value)
         } catch {
             remove(bodyName)
             throw error

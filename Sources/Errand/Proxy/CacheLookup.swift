@@ -135,9 +135,7 @@ struct CacheLookup {
             return false
         }
         stored.isAdapted = use.storesAdapted
-        if let file = response.file, let size = (try? file.resourceValues(forKeys: [.fileSizeKey]))?.fileSize {
-            stored.bodyLength = Int64(size)
-        }
+        if let file = response.file, let size = stat(ofTarget: file.path)?.st_size { stored.bodyLength = Int64(size) }
         let content = response.file.map { CacheContent.file($0) } ?? .data(response.body)
         let isPart = response.status == 206 && !isRule
         let storedKey = isPart ? CacheKey(request.url, part: true) : key

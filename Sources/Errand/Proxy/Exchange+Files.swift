@@ -53,7 +53,7 @@ extension Exchange {
     /// Returns a stored response as that of the request; `body` goes to its file, if it has one; `nil` if the body is damaged.
     @inline(never) func stored(
         _ response: APIResponse,
-        _ body: CacheBodyFile?,
+        _ body: CacheBody?,
         accepting statuses: Set<Int>
     ) throws(APIError) -> APIResponse? {
         do throws(TransportError) {

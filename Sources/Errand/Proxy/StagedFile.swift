@@ -64,7 +64,7 @@ final class StagedFile: LoadFile {
     }
 
     /// Returns `false` if the stored body is damaged.
-    func write(_ body: CacheBodyFile) throws(TransportError) -> Bool {
+    func write(_ body: CacheBody) throws(TransportError) -> Bool {
         var isWhole = false
         try write { (file) throws(SystemError) in
             isWhole = try body.copy { (bytes) throws(SystemError) in try file.writeAll(bytes) }

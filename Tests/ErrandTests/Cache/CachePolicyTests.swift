@@ -35,7 +35,7 @@ struct CachePolicyTests {
     }
 
     private static func entry(_ stored: StoredResponse) -> CacheEntry {
-        CacheEntry(stored: stored, body: .bytes(Data()), name: "", key: CacheKey(url))
+        CacheEntry(stored: stored, body: CacheBody(Data()), name: "", key: CacheKey(url))
     }
 
     /// The decision as text, such as `send stale validated offline`.
