@@ -117,7 +117,7 @@ public final class APICache: Sendable {
         } catch {
             // The folder of all of them may have been removed, or another process has ended a session just now.
             guard error.number == ENOENT, tries > 1 else {
-                report(APICacheError(.unusableFolder, reason: error.reason))
+                report(APICacheError(kind: .unusableFolder, reason: error.reason))
                 return nil
             }
         }
@@ -162,7 +162,7 @@ public final class APICache: Sendable {
 
     private func didNotRemove(_ beginning: String, _ error: SystemError) {
         state.withLock { $0.unremoved[beginning] = [] }
-        report(APICacheError(.cannotWrite, reason: "stored responses were not removed: \(error.reason)"))
+        report(APICacheError(kind: .cannotWrite, reason: "stored responses were not removed: \(error.reason)"))
     }
 
     /// Removes what could not be removed before, for example while there was no descriptor.
@@ -188,7 +188,7 @@ public final class APICache: Sendable {
         } catch {
             reason = "the folder cannot be made"
         }
-        if let reason { report(APICacheError(.unusableFolder, reason: reason)) }
+        if let reason { report(APICacheError(kind: .unusableFolder, reason: reason)) }
         return reason == nil
     }
 
@@ -243,7 +243,7 @@ public final class APICache: Sendable {
         } catch {
             // The session has been removed meanwhile, or another load has stored something at the same time.
             if ![ENOENT, ENOTDIR, EISDIR, ENOTEMPTY].contains(error.number) {
-                report(APICacheError(.cannotWrite, reason: error.reason))
+                report(APICacheError(kind: .cannotWrite, reason: error.reason))
             }
             return false
         }
@@ -325,10 +325,6 @@ public struct APICacheError: Error, Sendable {
     public let kind: Kind
     /// What happened; without the contents of responses.
     public let reason: String
-
-    init(_ kind: Kind, reason: String) {
-        (self.kind, self.reason) = (kind, reason)
-    }
 }
 
 extension APICacheError: Problem {}

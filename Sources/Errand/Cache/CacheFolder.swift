@@ -139,7 +139,7 @@ final class CacheFolder: Sendable {
 
     private func didFind(_ name: String, reason: String) {
         remove(name)
-        report(APICacheError(.unreadable, reason: "a stored response was removed: \(reason)"))
+        report(APICacheError(kind: .unreadable, reason: "a stored response was removed: \(reason)"))
     }
 
     /// Called for an entry whose body is not what was stored.
@@ -147,7 +147,7 @@ final class CacheFolder: Sendable {
         // Not what another load has stored meanwhile.
         guard case .file(let file) = file(entry.name), file.body.fileName == entry.body.fileName else { return }
         remove(entry)
-        report(APICacheError(.unreadable, reason: "a stored response was removed: its body is damaged"))
+        report(APICacheError(kind: .unreadable, reason: "a stored response was removed: its body is damaged"))
     }
 
     /// So that it is removed after those that were used earlier.
@@ -205,8 +205,6 @@ final class CacheFolder: Sendable {
 
     /// In the place of the file of a response that has not varied, if there is one; returns `false` if that is newer.
     private func makeFolder(_ name: String, for stored: StoredResponse) throws(SystemError) -> Bool {
-        if mkdirat(folder.number, name, 0o700) == 0 { return true }
-        guard errno == EEXIST else { throw .last("mkdirat") }
         if case .file(let file) = file(name) {
             guard !file.stored.isNewer(than: stored) else { return false }
             remove(name, file.body)

@@ -52,16 +52,14 @@ final class CacheStage {
 
     // MARK: Before the exchange
 
-    /// Returns what to do with a request; `keyRequest` is the one without adapters, for the rules of an app.
+    /// Returns what to do with a request; `keyRequest` is the one without adapters, for the rules of an app, and `former` has the
+    /// lookups of the addresses that have redirected the request.
     @inline(never) func step(
         for request: HTTPRequest,
-        keyRequest: HTTPRequest? = nil
+        keyRequest: HTTPRequest? = nil,
+        after former: [CacheLookup] = []
     ) throws(APIError) -> Step {
-        former = []
-        return try lookUp(request, keyRequest)
-    }
-
-    private func lookUp(_ request: HTTPRequest, _ keyRequest: HTTPRequest? = nil) throws(APIError) -> Step {
+        self.former = former
         // Before the cookies, of which some may have expired, and others have been changed by another process.
         let date = proxy.clock.date
         cookies?.refresh(at: proxy.clock.uptime, date: date)
@@ -110,8 +108,7 @@ final class CacheStage {
         else { return nil }
         // Those that it has are of the address before.
         if validated != nil { request = request.validating(lookup.request.headers) }
-        former.append(lookup)
-        switch try lookUp(request) {
+        switch try step(for: request, after: former + [lookup]) {
         case .use(let stored): return stored
         case .send(let sent, _):
             request = sent
@@ -208,7 +205,8 @@ final class CacheStage {
         return response
     }
 
-    /// Removes what a request may have changed, when the head of its response arrives: the end may be hours later.
+    /// Removes what a request may have changed, when the head of its response arrives, because the end may be hours later, and
+    /// after an exchange that has failed.
     var invalidation: (@Sendable (APIResponse) -> Void)? {
         guard let lookup, ![.get, .head].contains(lookup.request.method) else { return nil }
         return { lookup.invalidate(after: $0) }
@@ -226,9 +224,6 @@ final class CacheStage {
         if isStored { didUse(received) }
         return received
     }
-
-    /// For a response that has begun, too.
-    func invalidate(after response: APIResponse) { lookup?.invalidate(after: response) }
 
     private func received(_ response: APIResponse) throws(APIError) -> APIResponse? {
         guard var lookup else { return response }

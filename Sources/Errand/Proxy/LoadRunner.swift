@@ -121,7 +121,7 @@ final class LoadRunner<Value: Sendable> {
             return response
         } catch {
             // The server has done what it was asked to do.
-            cache?.invalidate(after: exchange.partialResponse)
+            cache?.invalidation?(exchange.partialResponse)
             throw error
         }
     }
