@@ -4,12 +4,9 @@ import Foundation
 ///
 /// It has no secret: of the URL there are the origin and a hash, and of the header lines the validator and the name of the file.
 struct PartialRecord: Codable, Sendable {
-    /// Of the format.
-    private static let currentVersion = 1
     /// After a start of the machine, what was written last may be missing from the disk.
     private static let currentBoot = bootID()
 
-    private var version = currentVersion
     private var boot = currentBoot
     private var key = ""
     /// A strong `ETag`, or else the `Last-Modified`; `nil` for a body that cannot be continued.
@@ -21,7 +18,7 @@ struct PartialRecord: Codable, Sendable {
     /// Of the whole body.
     var length: Int64?
     /// The bytes that are on the disk.
-    private(set) var synced: Int64 = 0
+    var synced: Int64 = 0
 
     var isResumable: Bool { validator != nil }
 
@@ -51,7 +48,7 @@ struct PartialRecord: Codable, Sendable {
             let file = try? FileDescriptor(opening: names.record.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
             let own = try? file.status(), own.isFile, own.isOwnerTrusted, let bytes = try? file.readAll(atMost: 65_536),
             var record = try? JSONDecoder().decode(PartialRecord.self, from: Data(bytes)),
-            record.version == currentVersion, key == nil || record.key == key, record.isResumable
+            key == nil || record.key == key, record.isResumable
         else { return (PartialRecord(), 0) }
         // At least one byte is requested, so that the server compares its validator with this one.
         let longest = max(0, (record.length ?? .max) - 1)
@@ -65,10 +62,10 @@ struct PartialRecord: Codable, Sendable {
     /// Whether it says of which start of the machine it is, and how long the whole is.
     func isCurrent(length: Int64?) -> Bool { boot == Self.currentBoot && self.length == length }
 
-    /// `synced` is the number of bytes that are on the disk; without `synchronizes`, nothing waits for the disk.
-    func write(_ names: PartialNames, synced: Int64, synchronizes: Bool) throws(SystemError) {
+    /// Without `synchronizes`, nothing waits for the disk.
+    func write(_ names: PartialNames, synchronizes: Bool) throws(SystemError) {
         var record = self
-        (record.boot, record.synced) = (Self.currentBoot, synced)
+        record.boot = Self.currentBoot
         guard let bytes = try? JSONEncoder().encode(record) else { return }
         let path = names.record.path
         let temporary = path + "-tmp"

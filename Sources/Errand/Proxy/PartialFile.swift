@@ -23,7 +23,6 @@ final class PartialFile: LoadFile {
         /// Whether that is so because the body may be a failure.
         var holdsBack = false
         var mustStartAgain = false
-        var synced: Int64 = 0
         var isSyncing = false
         var (isRemoved, isCommitted) = (false, false)
         /// After it, nothing is written: a gap would be taken for content.
@@ -82,8 +81,7 @@ final class PartialFile: LoadFile {
             }
             let isEnding = state.withLock { state in
                 guard !self.isEnding else { return true }
-                (state.record, state.offset, state.synced) = (record, offset, min(record.synced, offset))
-                (state.isContinuing, state.file) = (offset > 0, file)
+                (state.record, state.offset, state.isContinuing, state.file) = (record, offset, offset > 0, file)
                 return false
             }
             guard !isEnding else {
@@ -215,7 +213,7 @@ extension PartialFile: HTTPBodyReceiver {
             (state.record.length, state.end, state.start) = (part.length, part.end, state.offset)
             state.refusesBody = false
             // As one of this start of the machine, in which what follows is kept as well.
-            if !isCurrent { try? state.record.write(names, synced: state.record.synced, synchronizes: false) }
+            if !isCurrent { try? state.record.write(names, synchronizes: false) }
             return true
         }
         guard isPart else { throw TransportError(.badResponse, "the server sent another part than was requested") }
@@ -233,10 +231,10 @@ extension PartialFile: HTTPBodyReceiver {
                     // To free the blocks of a large file takes long.
                     queue.async { withExtendedLifetime(former) {} }
                 }
-                (state.record, state.offset, state.start, state.synced, state.end) = (record, 0, 0, 0, nil)
+                (state.record, state.offset, state.start, state.end) = (record, 0, 0, nil)
                 state.refusesBody = false
                 // Before the bytes, which are of no use without.
-                if record.isResumable { try record.write(names, synced: 0, synchronizes: false) }
+                if record.isResumable { try record.write(names, synchronizes: false) }
             }
         }
     }
@@ -265,7 +263,7 @@ extension PartialFile: HTTPBodyReceiver {
                     throw error
                 }
                 state.offset += Int64(bytes.count)
-                return state.offset - state.synced >= Self.syncBytes
+                return state.offset - state.record.synced >= Self.syncBytes
             }
         }
         if mustSync { sync() }
@@ -273,7 +271,7 @@ extension PartialFile: HTTPBodyReceiver {
 
     func hasRoom(orCall ready: @escaping @Sendable () -> Void) -> Bool {
         state.withLock { state in
-            guard state.isSyncing, !isEnding, state.offset - state.synced >= Self.unsyncedLimit else {
+            guard state.isSyncing, !isEnding, state.offset - state.record.synced >= Self.unsyncedLimit else {
                 return true
             }
             state.ready = ready
@@ -291,15 +289,16 @@ extension PartialFile: HTTPBodyReceiver {
         throw TransportError(.connectionLost, "the response ended after \(former.offset) of \(length) bytes")
     }
 
-    /// Returns the state whose bytes are on the disk.
+    /// Returns a record of what is on the disk.
     ///
     /// The system reports a failure once, and what is missing then is not known.
-    @discardableResult private func synchronize() -> State? {
-        let former = state.withLock(\.self)
+    @discardableResult private func synchronize() -> PartialRecord? {
+        var former = state.withLock(\.self)
         guard former.failure == nil, let file = former.file else { return nil }
         do throws(SystemError) {
             try file.descriptor.synchronize()
-            return former
+            former.record.synced = former.offset
+            return former.record
         } catch {
             // At once, in case the process is killed.
             names.removeRecord()
@@ -312,13 +311,11 @@ extension PartialFile: HTTPBodyReceiver {
     private func sync() {
         guard !state.withLock({ exchange(&$0.isSyncing, with: true) }) else { return }
         queue.async { [self] in
-            let synced = synchronize()
-            if let synced, synced.record.isResumable {
-                try? synced.record.write(names, synced: synced.offset, synchronizes: true)
-            }
+            let record = synchronize()
+            if let record, record.isResumable { try? record.write(names, synchronizes: true) }
             let ready = state.withLock { state in
                 state.isSyncing = false
-                if let synced { state.synced = synced.offset }
+                if let record { state.record.synced = record.synced }
                 return exchange(&state.ready, with: nil)
             }
             ready?()

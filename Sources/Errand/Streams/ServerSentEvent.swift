@@ -28,6 +28,8 @@ package struct ServerSentEventParser {
     private(set) var lastEventID: String?
     /// `nil` until the server has sent one.
     private(set) var reconnectionTime: Duration?
+    /// Whether this connection has had an event.
+    private(set) var hasEvent = false
     /// In bytes, of one event.
     private let limit: Int
     /// The beginning of a line whose end has not arrived.
@@ -127,6 +129,7 @@ package struct ServerSentEventParser {
         if let id { lastEventID = id }
         guard !data.isEmpty else { return event = "" }
         let text = data.withUnsafeBytes { String(decoding: $0.dropLast(), as: UTF8.self) }
+        hasEvent = true
         events.append(ServerSentEvent(event: event.isEmpty ? "message" : event, data: text, id: lastEventID ?? ""))
         data.removeAll(keepingCapacity: data.count < 4_096)
         if !event.isEmpty { event = "" }

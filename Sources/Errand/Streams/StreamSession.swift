@@ -46,7 +46,7 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
         var request = request
         for line in ["Accept": "text/event-stream", "Cache-Control": "no-cache"] as HTTPHeaders
         where request.headers[line.name] == nil { request.headers.append(line) }
-        if let id = reader.lastEventID {
+        if let id = reader.parser?.lastEventID {
             // One with a control character is no value of a header line.
             let isValue = !id.isEmpty && !id.utf8.contains(where: \.isControlExceptTab)
             request.headers["Last-Event-ID"] = isValue ? id : nil
@@ -101,10 +101,10 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
             return connection.isOpen || error == nil || connection.hasEnded ? .end : .recover
         }
         let isProven = connection.isOpen && clock.uptime - connection.start >= connection.leastTime
-        let attempts = isProven || reader.hasEvent ? 0 : connection.attempts
-        reader.reconnect()
+        let attempts = isProven || reader.parser?.hasEvent == true ? 0 : connection.attempts
+        reader.parser?.reconnect()
         // A server may ask for none, and end each connection at once.
-        let base = max(reader.reconnectionTime ?? Self.defaultDelay, .milliseconds(attempts == 0 ? 100 : 500))
+        let base = max(reader.parser?.reconnectionTime ?? Self.defaultDelay, .milliseconds(attempts == 0 ? 100 : 500))
         // In seconds, because multiplying a long `Duration` can overflow.
         let longest = min(
             base / .seconds(1) * Double(1 << min(attempts, 30)),

@@ -26,25 +26,21 @@ public struct StreamStrategy<Element: Sendable>: Sendable {
 protocol StreamReader<Element> {
     associatedtype Element: Sendable
 
-    /// Server-sent events alone have them.
-    var lastEventID: String? { get }
-    var reconnectionTime: Duration? { get }
-    /// Whether this connection has had an event, also one that is no element.
-    var hasEvent: Bool { get }
+    /// That of server-sent events; `nil` for others.
+    var parser: ServerSentEventParser? { get set }
 
     /// Appends the elements before an error as well.
     mutating func read(_ bytes: UnsafeRawBufferPointer, into elements: inout [Element]) throws(APIError)
     /// At the end of a response that is complete.
     mutating func finish(into elements: inout [Element]) throws(APIError)
-    mutating func reconnect()
 }
 
 extension StreamReader {
-    var lastEventID: String? { nil }
-    var reconnectionTime: Duration? { nil }
-    var hasEvent: Bool { false }
+    var parser: ServerSentEventParser? {
+        get { nil }
+        set {}
+    }
     mutating func finish(into elements: inout [Element]) throws(APIError) {}
-    mutating func reconnect() {}
 }
 
 extension StreamStrategy<Data> {
@@ -197,29 +193,19 @@ struct LineReader<Element: Sendable>: StreamReader {
 }
 
 private struct EventReader<Element: Sendable>: StreamReader {
-    private var parser: ServerSentEventParser
-    private(set) var hasEvent = false
+    var parser: ServerSentEventParser?
     private let element: (ServerSentEvent) throws(APIError) -> Element?
 
     init(_ limit: Int, _ element: @escaping (ServerSentEvent) throws(APIError) -> Element?) {
         (parser, self.element) = (ServerSentEventParser(limit: limit), element)
     }
 
-    var lastEventID: String? { parser.lastEventID }
-    var reconnectionTime: Duration? { parser.reconnectionTime }
-
     mutating func read(_ bytes: UnsafeRawBufferPointer, into elements: inout [Element]) throws(APIError) {
         var events: [ServerSentEvent] = []
-        let result = Result { () throws(APIError) in try parser.parse(bytes, into: &events) }
-        hasEvent = hasEvent || !events.isEmpty
+        let result = Result { () throws(APIError) in try parser?.parse(bytes, into: &events) }
         for event in events {
             if let element = try element(event) { elements.append(element) }
         }
-        try result.get()
-    }
-
-    mutating func reconnect() {
-        parser.reconnect()
-        hasEvent = false
+        _ = try result.get()
     }
 }
