@@ -79,14 +79,12 @@ final class PartialFile: LoadFile {
                 try locked.descriptor.truncate(to: offset)
                 return (locked, record, offset)
             }
-            let isEnding = state.withLock { state in
-                guard !self.isEnding else { return true }
+            try state.withLock { state throws(TransportError) in
+                guard !isEnding else {
+                    if offset == 0 || holder.decidesToRemove() { names.remove() }
+                    throw TransportError.cancelledUnsent
+                }
                 (state.record, state.offset, state.isContinuing, state.file) = (record, offset, offset > 0, file)
-                return false
-            }
-            guard !isEnding else {
-                if offset == 0 || holder.decidesToRemove() { names.remove() }
-                throw TransportError.cancelledUnsent
             }
             return record.conditions(from: offset)
         } catch {
@@ -202,21 +200,19 @@ extension PartialFile: HTTPBodyReceiver {
 
     /// Nothing is spliced: the part begins where the file ends, and is one of the same representation.
     private func continueBody(_ headers: HTTPHeaders) throws(TransportError) {
-        let isPart = state.withLock { state in
+        try state.withLock { state throws(TransportError) in
             guard state.isContinuing, state.record.source == state.source,
                 let part = state.record.part(headers, from: state.offset)
             else {
                 state.mustStartAgain = true
-                return false
+                throw TransportError(.badResponse, "the server sent another part than was requested")
             }
             let isCurrent = state.record.isCurrent(length: part.length)
             (state.record.length, state.end, state.start) = (part.length, part.end, state.offset)
             state.refusesBody = false
             // As one of this start of the machine, in which what follows is kept as well.
             if !isCurrent { try? state.record.write(names, synchronizes: false) }
-            return true
         }
-        guard isPart else { throw TransportError(.badResponse, "the server sent another part than was requested") }
     }
 
     private func restart(as record: PartialRecord) throws(TransportError) {
@@ -247,24 +243,19 @@ extension PartialFile: HTTPBodyReceiver {
     }
 
     func receive(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
-        let isInRange = state.withLock { state in
-            if state.offset + Int64(bytes.count) > state.end ?? .max { state.mustStartAgain = true }
-            return !state.mustStartAgain
-        }
-        guard isInRange else {
-            throw TransportError(.badResponse, "the response has more bytes than its Content-Range")
-        }
-        let mustSync = try names.reporting { () throws(SystemError) in
-            try state.withLock { state throws(SystemError) in
-                do throws(SystemError) {
-                    try self.file(in: state).descriptor.writeAll(bytes)
-                } catch {
-                    state.failure = error
-                    throw error
-                }
-                state.offset += Int64(bytes.count)
-                return state.offset - state.record.synced >= Self.syncBytes
+        let mustSync = try state.withLock { state throws(TransportError) in
+            guard !state.mustStartAgain, state.offset + Int64(bytes.count) <= state.end ?? .max else {
+                state.mustStartAgain = true
+                throw TransportError(.badResponse, "the response has more bytes than its Content-Range")
             }
+            do throws(SystemError) {
+                try file(in: state).descriptor.writeAll(bytes)
+            } catch {
+                state.failure = error
+                throw TransportError(cannotWrite: target, error)
+            }
+            state.offset += Int64(bytes.count)
+            return state.offset - state.record.synced >= Self.syncBytes
         }
         if mustSync { sync() }
     }
@@ -284,7 +275,7 @@ extension PartialFile: HTTPBodyReceiver {
         queue.sync {}
         synchronize()
         let former = state.withLock(\.self)
-        try names.reporting { () throws(SystemError) in if let failure = former.failure { throw failure } }
+        if let failure = former.failure { throw TransportError(cannotWrite: target, failure) }
         guard let length = former.record.length, former.offset != length else { return }
         throw TransportError(.connectionLost, "the response ended after \(former.offset) of \(length) bytes")
     }

@@ -95,16 +95,17 @@ final class ResponseStream: HTTPBodyReceiver {
     }
 
     func receive(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
-        let (failure, mustDrain) = try state.withLock { state throws(TransportError) -> (APIError?, Bool) in
-            guard !state.isClosed else { return (state.failure ?? APIError(.cancelled), false) }
+        let mustDrain = try state.withLock { state throws(TransportError) in
+            guard !state.isClosed else {
+                let failure = state.failure ?? APIError(.cancelled)
+                throw TransportError(.badResponse, "its elements could not be read", underlying: failure)
+            }
             guard state.bytes.count < Self.limit else {
                 throw TransportError(.responseTooLarge, "the app takes it more slowly than the transport delivers it")
             }
             state.bytes += bytes
-            defer { state.isDraining = true }
-            return (nil, !state.isDraining)
+            return !exchange(&state.isDraining, with: true)
         }
-        if let failure { throw TransportError(.badResponse, "its elements could not be read", underlying: failure) }
         // Started when there is something to do, because most streams are silent most of the time.
         if mustDrain { Task { await drain() } }
     }
