@@ -71,22 +71,20 @@ struct ResponseReader: Sendable {
         by serializer: ResponseSerializer<Value>,
         accepting statuses: Set<Int>
     ) throws(APIError) -> APIResponse {
-        guard var refusal = response.shortJSON ?? response.refusalWithoutFile else { return response }
-        if let failure = serializer.failure(of: refusal, from: service, accepting: statuses) { throw failure }
-        try checkEnvelope(of: &refusal)
-        return response.withStatement(of: refusal)
+        guard let refusal = response.shortJSON ?? response.refusalWithoutFile else { return response }
+        return response.withStatement(of: try checkedBody(of: refusal, by: serializer, accepting: statuses))
     }
 
-    /// Returns the failure in the body of a response that is to be stored in a file.
-    func failure<Value>(
-        inFile response: APIResponse,
+    /// Throws the failure in the body of a response that is in a file, or is to be stored in one.
+    func checkedBody<Value>(
+        of response: APIResponse,
         by serializer: ResponseSerializer<Value>,
         accepting statuses: Set<Int>
-    ) -> APIError? {
-        if let failure = serializer.failure(of: response, from: service, accepting: statuses) { return failure }
+    ) throws(APIError) -> APIResponse {
         var response = response
-        do throws(APIError) { try checkEnvelope(of: &response) } catch { return error }
-        return nil
+        if let failure = serializer.failure(of: response, from: service, accepting: statuses) { throw failure }
+        try checkEnvelope(of: &response)
+        return response
     }
 
     // MARK: Failures and values

@@ -88,7 +88,7 @@ final class LoadAttempt<Value: Sendable> {
 
     private func resumption(of resource: URL) -> Resumption {
         Resumption(resource: resource) { [call, reader, statuses] in
-            reader.failure(inFile: $0, by: call.serializer, accepting: statuses) == nil
+            (try? reader.checkedBody(of: $0, by: call.serializer, accepting: statuses)) != nil
         }
     }
 
@@ -115,10 +115,8 @@ final class LoadAttempt<Value: Sendable> {
 
     /// Throws the failure in a response that does not replace a part.
     private func checkFile(of response: APIResponse) throws(APIError) {
-        guard call.draft.resumesDownload, response.file == nil,
-            let failure = reader.failure(inFile: response, by: call.serializer, accepting: statuses)
-        else { return }
-        throw failure
+        guard call.draft.resumesDownload, response.file == nil else { return }
+        _ = try reader.checkedBody(of: response, by: call.serializer, accepting: statuses)
     }
 
     /// `cache` has made the response, or is to store it.
