@@ -30,7 +30,7 @@ struct PartialNames: Sendable {
     let file: URL
     let record: URL
     let folder: String
-    private let target: URL
+    let target: URL
     /// For errors.
     private let what: String
     /// Of a new file.
@@ -150,14 +150,6 @@ struct PartialNames: Sendable {
         guard let status = stat(ofEntry: path) else { return .infinity }
         return Date().timeIntervalSince1970 - TimeInterval(status.modificationTime.tv_sec)
     }
-
-    func reporting<Result: ~Copyable>(_ body: () throws(SystemError) -> Result) throws(TransportError) -> Result {
-        do throws(SystemError) {
-            return try body()
-        } catch {
-            throw TransportError(cannotWrite: target, error)
-        }
-    }
 }
 
 /// An open file that no other process has.
@@ -166,17 +158,17 @@ final class LockedFile: Sendable {
 
     init(_ names: PartialNames) throws(TransportError) {
         while true {
-            let descriptor = try names.reporting { () throws(SystemError) in
+            let descriptor = try names.target.reporting { () throws(SystemError) in
                 try FileDescriptor(
                     opening: names.file.path,
                     O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK,
                     mode: names.mode
                 )
             }
-            let opened = try names.reporting { () throws(SystemError) in try descriptor.status() }
+            let opened = try names.target.reporting { () throws(SystemError) in try descriptor.status() }
             // Such as a pipe of another user.
             guard opened.isFile else {
-                try names.reporting { () throws(SystemError) in
+                try names.target.reporting { () throws(SystemError) in
                     guard unlink(names.file.path) == 0 || errno == ENOENT else { throw .last("unlink") }
                 }
                 continue

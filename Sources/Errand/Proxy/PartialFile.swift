@@ -71,7 +71,7 @@ final class PartialFile: LoadFile {
             try place.check()
             names.removeExpired()
             let locked = try LockedFile(names)
-            let (file, record, offset) = try names.reporting { () throws(SystemError) in
+            let (file, record, offset) = try target.reporting { () throws(SystemError) in
                 let status = try locked.descriptor.status()
                 // What another user has planted is neither continued nor written to.
                 guard status.isOwnerTrusted else { return (try locked.replaced(names), PartialRecord(), Int64(0)) }
@@ -217,7 +217,7 @@ extension PartialFile: HTTPBodyReceiver {
 
     private func restart(as record: PartialRecord) throws(TransportError) {
         isResumable.store(record.isResumable, ordering: .relaxed)
-        try names.reporting { () throws(SystemError) in
+        try target.reporting { () throws(SystemError) in
             try state.withLock { state throws(SystemError) in
                 let former = try file(in: state)
                 // First, so that what follows is never taken for the rest of what was there.

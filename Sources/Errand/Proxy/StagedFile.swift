@@ -73,12 +73,10 @@ final class StagedFile: LoadFile {
     }
 
     private func write(_ body: (borrowing FileDescriptor) throws(SystemError) -> Void) throws(TransportError) {
-        do throws(SystemError) {
+        try target.reporting { () throws(SystemError) in
             let file = try FileDescriptor(opening: url.path, O_WRONLY | O_CREAT | O_EXCL, mode: 0o666)
             try body(file)
             try file.synchronize()
-        } catch {
-            throw TransportError(cannotWrite: target, error)
         }
     }
 

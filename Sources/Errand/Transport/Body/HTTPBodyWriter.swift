@@ -31,10 +31,8 @@ struct HTTPBodyWriter: ~Copyable {
             file = target
             // The file of another name, if this is a link, is not written to.
             unlink(target.path)
-            do throws(SystemError) {
-                descriptor = try FileDescriptor(opening: target.path, O_WRONLY | O_CREAT | O_EXCL, mode: 0o666)
-            } catch {
-                throw TransportError(cannotWrite: target, error)
+            descriptor = try target.reporting { () throws(SystemError) in
+                try FileDescriptor(opening: target.path, O_WRONLY | O_CREAT | O_EXCL, mode: 0o666)
             }
             return
         }
@@ -60,6 +58,13 @@ struct HTTPBodyWriter: ~Copyable {
     func synchronize() throws(TransportError) {
         guard let file else { return }
         do throws(SystemError) { try descriptor?.synchronize() } catch { throw .init(cannotWrite: file, error) }
+    }
+}
+
+extension URL {
+    /// Calls `body`, which writes the file at this URL; its errors are those of the transport.
+    func reporting<Result: ~Copyable>(_ body: () throws(SystemError) -> Result) throws(TransportError) -> Result {
+        do throws(SystemError) { return try body() } catch { throw TransportError(cannotWrite: self, error) }
     }
 }
 
