@@ -41,7 +41,12 @@ final class CheckedBody: HTTPBodyReceiver {
             guard bytes.count <= limit - state.data.count else { throw TransportError(tooLargeBody: limit) }
             state.data.append(contentsOf: bytes)
             guard let next = state.next, state.data.count >= next else { return }
-            state.next = try checked(state.data)
+            do throws(APIError) {
+                state.next = try state.data.withBytes(check)
+            } catch {
+                let refusal = Refusal(error: error)
+                throw TransportError(.badResponse, "the beginning of the body was refused", underlying: refusal)
+            }
         }
     }
 
@@ -51,14 +56,5 @@ final class CheckedBody: HTTPBodyReceiver {
         var response = response
         (response.body, response.isStreamed) = (state.withLock(\.data), false)
         return response
-    }
-
-    private func checked(_ data: Data) throws(TransportError) -> Int? {
-        do throws(APIError) {
-            return try data.withBytes(check)
-        } catch {
-            let reason = "the beginning of the body was refused"
-            throw TransportError(.badResponse, reason, underlying: Refusal(error: error))
-        }
     }
 }

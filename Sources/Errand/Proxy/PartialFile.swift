@@ -30,12 +30,6 @@ final class PartialFile: LoadFile {
         /// Where the bytes of the response end; `nil` for one that is not a part.
         var end: Int64?
         var ready: (@Sendable () -> Void)?
-
-        /// Returns whether there is a part to keep.
-        mutating func holdBack() -> Bool {
-            (holdsBack, refusesBody) = (isContinuing, isContinuing)
-            return isContinuing
-        }
     }
 
     let place: FilePlace
@@ -179,14 +173,18 @@ extension PartialFile: HTTPBodyReceiver {
     func begin(status: Int, headers: HTTPHeaders) throws(TransportError) -> Bool {
         // Also of a request for the whole.
         let isWhole = headers.hasRangeOfWhole == true
+        let isContinuing = state.withLock(\.isContinuing)
         switch status {
-        case 206 where !isWhole || state.withLock(\.isContinuing),
+        case 206 where !isWhole || isContinuing,
             // Some servers send a part with the status of the whole.
-            200 where headers.hasRangeOfWhole == false && state.withLock(\.isContinuing):
+            200 where headers.hasRangeOfWhole == false && isContinuing:
             try continueBody(headers)
             return true
         case 200...203, 206..<300:
-            if headers.mayBeOfFailure, state.withLock({ $0.holdBack() }) { return false }
+            if isContinuing, headers.mayBeOfFailure {
+                state.withLock { ($0.holdsBack, $0.refusesBody) = (true, true) }
+                return false
+            }
             try restart(as: PartialRecord(headers, key: key, source: state.withLock(\.source)))
             return true
         default:

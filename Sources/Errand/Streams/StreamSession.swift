@@ -4,10 +4,10 @@ import Foundation
 // `reader` is used by the one task that reads at a time, and where none does.
 final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable {
     private struct Connection {
-        /// Whether the response of this connection, or of an earlier one, is the stream.
-        var (isOpen, hasOpened) = (false, false)
+        /// Whether its response is the stream.
+        var isOpen = false
         var hasEnded = false
-        /// Since a connection that worked.
+        /// Since a connection that worked; 0 unless the response of an earlier connection was the stream.
         var attempts = 0
         /// The uptime at which it was opened.
         var start = Duration.zero
@@ -67,7 +67,7 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
             throw TransportError(.badResponse, "the response is no event stream: \(reason)")
         }
         let now = clock.uptime
-        connection.withLock { ($0.isOpen, $0.hasOpened, $0.start) = (true, true, now) }
+        connection.withLock { ($0.isOpen, $0.start) = (true, now) }
         return true
     }
 
@@ -95,7 +95,8 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
 
     func nextStep(after error: APIError?) -> StreamStep {
         let connection = connection.withLock(\.self)
-        let mayContinue = mayReconnect && connection.hasOpened && !connection.hasEnded
+        let hasOpened = connection.isOpen || connection.attempts > 0
+        let mayContinue = mayReconnect && hasOpened && !connection.hasEnded
         guard error.map(\.isOfConnection) ?? connection.isOpen, mayContinue else {
             // Elements would repeat if the request were sent again.
             return connection.isOpen || error == nil || connection.hasEnded ? .end : .recover
