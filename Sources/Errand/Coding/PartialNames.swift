@@ -77,9 +77,6 @@ struct PartialNames: Sendable {
         for waiter in holder.waiters.withLock({ exchange(&$0, with: nil) }) ?? [] { waiter.resume() }
     }
 
-    /// `errno` is that of `flock(2)`, which some file systems do not have.
-    var lockError: TransportError { errno == EWOULDBLOCK ? inUse : TransportError(cannotWrite: target, .last("flock")) }
-
     var inUse: TransportError {
         TransportError(.storage, "another download \(what) is running")
     }
@@ -156,29 +153,32 @@ struct PartialNames: Sendable {
 final class LockedFile: Sendable {
     let descriptor: FileDescriptor
 
-    init(_ names: PartialNames) throws(TransportError) {
-        while true {
-            let descriptor = try names.target.reporting { () throws(SystemError) in
-                try FileDescriptor(
-                    opening: names.file.path,
-                    O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK,
-                    mode: names.mode
-                )
+    static func open(_ names: PartialNames) throws(TransportError) -> LockedFile {
+        do throws(SystemError) {
+            while true {
+                if let file = try LockedFile(names) { return file }
             }
-            let opened = try names.target.reporting { () throws(SystemError) in try descriptor.status() }
-            // Such as a pipe of another user.
-            guard opened.isFile else {
-                try names.target.reporting { () throws(SystemError) in
-                    guard unlink(names.file.path) == 0 || errno == ENOENT else { throw .last("unlink") }
-                }
-                continue
-            }
-            guard Self.lock(descriptor.number) else { throw names.lockError }
-            // The process that had it may have renamed or removed it meanwhile.
-            guard stat(ofEntry: names.file.path)?.st_ino == opened.st_ino else { continue }
-            self.descriptor = descriptor
-            return
+        } catch {
+            // Some file systems have no `flock(2)`.
+            let isInUse = error.call == "flock" && error.number == EWOULDBLOCK
+            throw isInUse ? names.inUse : TransportError(cannotWrite: names.target, error)
         }
+    }
+
+    /// `nil` for what is to be opened once more.
+    private init?(_ names: PartialNames) throws(SystemError) {
+        let path = names.file.path
+        let descriptor = try FileDescriptor(opening: path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, mode: names.mode)
+        let opened = try descriptor.status()
+        // Such as a pipe of another user.
+        guard opened.isFile else {
+            guard unlink(path) == 0 || errno == ENOENT else { throw .last("unlink") }
+            return nil
+        }
+        guard Self.lock(descriptor.number) else { throw .last("flock") }
+        // The process that had it may have renamed or removed it meanwhile.
+        guard stat(ofEntry: path)?.st_ino == opened.st_ino else { return nil }
+        self.descriptor = descriptor
     }
 
     /// Several times: another process may have it only for a moment, to see whether it is used.

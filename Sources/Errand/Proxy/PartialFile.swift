@@ -64,7 +64,7 @@ final class PartialFile: LoadFile {
         do throws(TransportError) {
             try place.check()
             names.removeExpired()
-            let locked = try LockedFile(names)
+            let locked = try LockedFile.open(names)
             let (file, record, offset) = try target.reporting { () throws(SystemError) in
                 let status = try locked.descriptor.status()
                 // What another user has planted is neither continued nor written to.
