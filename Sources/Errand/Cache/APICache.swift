@@ -50,10 +50,10 @@ public final class APICache: Sendable {
     private static let reports = DispatchQueue(label: "errand.cache.reports", qos: .utility)
 
     let usesHeuristics: Bool
+    let problems = ProblemReporter<APICacheError>(repeating: .unreadable)
     private let folder: String
     private let capacity: Int64
     private let state = Lock(State())
-    private let problems = ProblemReporter<APICacheError>(repeating: .unreadable)
 
     /// Opens a cache, without reading what is stored.
     ///
@@ -66,8 +66,7 @@ public final class APICache: Sendable {
     ///     (RFC 9111 section 4.2.2), at most a day; false by default, so that such a response is validated.
     public init(folder: URL, capacity: Int = 100_000_000, usesHeuristicFreshness: Bool = false) {
         precondition(folder.isFileURL, "a cache's folder has a file URL")
-        let path = folder.absoluteURL.path(percentEncoded: false)
-        self.folder = path.hasSuffix("/") ? String(path.dropLast()) : path
+        self.folder = folder.absoluteURL.path
         self.capacity = Int64(max(0, min(capacity, .max / 2)))
         usesHeuristics = usesHeuristicFreshness
         Self.queue.async { [weak self] in self?.removeRest() }
@@ -92,9 +91,6 @@ public final class APICache: Sendable {
     ///
     /// Returns when none is found any more; the files are removed afterwards, on another thread.
     public func removeAll() { endSessions("") }
-
-    /// Calls the error hook of `owner`, which is not retained.
-    func attach(to owner: any ErrorHookOwner) { problems.attach(to: owner) }
 
     // MARK: Sessions
 
@@ -125,8 +121,7 @@ public final class APICache: Sendable {
         return self.session(name, tries: tries - 1)
     }
 
-    /// Another process has ended it: the next load opens a new one.
-    func drop(_ session: CacheFolder) {
+    private func drop(_ session: CacheFolder) {
         session.end()
         state.withLock { state in
             state.sessions[session.name] === session ? state.sessions.removeValue(forKey: session.name) : nil
@@ -220,10 +215,8 @@ public final class APICache: Sendable {
     }
 
     private func change(_ session: CacheFolder, _ body: (CacheFolder) throws(SystemError) -> Int64) -> Bool {
-        guard session.isCurrent else {
-            drop(session)
-            return true
-        }
+        // Another process may have ended it: the next load opens a new one.
+        guard session.isCurrent else { return true }
         do throws(SystemError) {
             let size = try body(session) + 1_024
             problems.record([], resolved: [.cannotWrite])
@@ -254,8 +247,6 @@ public final class APICache: Sendable {
         // Not on the thread of a load or a transport, which what the app does would stop.
         Self.reports.async { self.problems.report() }
     }
-
-    func reportProblems() { problems.report() }
 
     /// Returns when the problems are reported that loads have had until now, for example before a process exits.
     package static func waitForReports() { reports.sync {} }

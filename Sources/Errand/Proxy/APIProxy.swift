@@ -82,7 +82,7 @@ public final class APIProxy: Sendable {
         queue = RequestQueue(limits: queueLimits, capacity: transport.capacity)
         monitorList = Lock(ObservingMonitors(monitors))
         cookies.attach(to: self)
-        cache?.attach(to: self)
+        cache?.problems.attach(to: self)
     }
 
     deinit { endingPublisher.finish() }
@@ -321,7 +321,7 @@ public final class APIProxy: Sendable {
         set {
             state.withLock { exchange(&$0.onError, with: newValue) }
             cookies.reportProblems()
-            cache?.reportProblems()
+            cache?.problems.report()
         }
     }
 }

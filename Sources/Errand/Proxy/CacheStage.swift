@@ -19,7 +19,6 @@ final class CacheStage {
     private let trace: LoadTrace?
     /// Begins the load that validates what was used.
     private let revalidate: (URL) -> Void
-    private var folder: CacheFolder? { use.folder }
     /// The last one.
     private var lookup: CacheLookup?
     /// Those of the addresses that have redirected the request.
@@ -132,10 +131,7 @@ final class CacheStage {
         age: Duration
     ) throws(APIError) -> APIResponse? {
         // Another process may have ended the session.
-        guard let folder, folder.isCurrent else {
-            folder.map(use.cache.drop)
-            return nil
-        }
+        guard let folder = use.folder, folder.isCurrent else { return nil }
         guard request.destination != .memory || entry.stored.bodyLength <= request.limits.bodyBytes else { return nil }
         guard let (response, body) = entry.response(to: request, isRule: use.policy.isRule, age: age) else {
             folder.removeDamaged(entry)
@@ -188,7 +184,7 @@ final class CacheStage {
 
     /// The next lookup finds nothing, because what was used is of no use to the load, and `isUseless` to any other.
     func bypass(isUseless: Bool) {
-        if isUseless, let used { folder?.remove(used) }
+        if isUseless, let used { use.folder?.remove(used) }
         isBypassed = true
     }
 
