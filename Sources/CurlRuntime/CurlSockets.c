@@ -121,18 +121,31 @@ bool curlrt_sockets_are_silent(curlrt_sockets *sockets, int port) {
     return true;
 }
 
-int64_t curlrt_sockets_send_silence(curlrt_sockets *sockets, int port) {
+/// `struct tcp_info`, of which glibc does not declare all.
+typedef union tcp_state {
+    struct tcp_info info;
+    /// That of index 15 is `tcpi_bytes_acked`, since Linux 4.1.
+    int64_t words[64];
+} tcp_state;
+
+bool curlrt_sockets_sending(curlrt_sockets *sockets, int port, curlrt_sending *sending) {
     for (size_t index = 0; port > 0 && index < sockets->count; index++) {
         open_socket *socket = &sockets->all[index];
-        struct tcp_info info = {0};
-        socklen_t length = sizeof info;
+        tcp_state state = {.words = {0}};
+        socklen_t length = sizeof state;
+        int queued = 0;
         if (socket->local_port == 0) socket->local_port = local_port(socket->descriptor);
         if (socket->local_port != port) continue;
-        if (getsockopt(socket->descriptor, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return -1;
+        if (getsockopt(socket->descriptor, IPPROTO_TCP, TCP_INFO, &state, &length) != 0) return false;
+        if (ioctl(socket->descriptor, TIOCOUTQ, &queued) != 0) return false;
+        const uint32_t sent = state.info.tcpi_last_data_sent, acknowledged = state.info.tcpi_last_ack_recv;
         // A peer that has vanished acknowledges nothing of what is sent again; one that reads nothing is sent nothing.
-        return info.tcpi_last_data_sent > info.tcpi_last_ack_recv ? info.tcpi_last_data_sent : info.tcpi_last_ack_recv;
+        sending->silence = (int64_t)(sent > acknowledged ? sent : acknowledged) * 1000000;
+        sending->acknowledged = state.words[15];
+        sending->queued = queued;
+        return true;
     }
-    return -1;
+    return false;
 }
 
 static int64_t round_trip(int descriptor) {

@@ -31,9 +31,18 @@ int curlrt_sockets_close(curlrt_sockets *sockets, int descriptor);
 /// Returns the round-trip time of a connected TCP socket in microseconds, which the system has measured; -1 for any other.
 int64_t curlrt_sockets_round_trip(curlrt_sockets *sockets, int descriptor);
 
-/// Returns for how many milliseconds the system has sent nothing, or received no acknowledgement, on the connection with a local
-/// port; -1 if that is not known; called on the set's thread.
-int64_t curlrt_sockets_send_silence(curlrt_sockets *sockets, int port);
+/// What the system has done with the bytes that were written to a connection.
+typedef struct curlrt_sending {
+    /// For how many nanoseconds it has sent nothing, or received no acknowledgement.
+    int64_t silence;
+    /// The bytes that the peer has acknowledged.
+    int64_t acknowledged;
+    /// The bytes that it has not.
+    int64_t queued;
+} curlrt_sending;
+
+/// Reads `*sending` of the connection with a local port; returns `false` if it is not known; called on the set's thread.
+bool curlrt_sockets_sending(curlrt_sockets *sockets, int port, curlrt_sending *sending);
 
 /// Returns whether nothing has arrived at the sockets with a local port, neither bytes nor an end nor a failure; called on the
 /// set's thread.

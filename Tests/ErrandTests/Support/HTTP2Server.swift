@@ -29,6 +29,17 @@ final class HTTP2Server: Sendable {
         case reset
     }
 
+    /// How the server reads the bodies of requests.
+    enum Reading: Sendable {
+        case atOnce
+        /// At most the 64 KiB of the first window.
+        case oneWindow
+        /// About 20 KB in a second, for which it opens its windows little by little, once the client knows how small they are.
+        case windowByWindow
+        /// About 200 KB in a second, with large windows and a small buffer, so that the client's system has most of a body.
+        case slowly
+    }
+
     /// One complete request.
     struct Request: Sendable {
         /// The number of the connection, counted from 1.
@@ -46,7 +57,7 @@ final class HTTP2Server: Sendable {
     private let listener: Int32
     private let tls: TLSServer
     private let plan: Plan
-    private let opensWindow: Bool
+    private let reading: Reading
     private let state = Lock(State())
 
     private struct State {
@@ -55,13 +66,14 @@ final class HTTP2Server: Sendable {
     }
 
     /// Starts a server with the certificate that `authority` has signed for this machine.
-    ///
-    /// A client sends at most 64 KiB to a server that does not open its window.
-    init(_ authority: TestAuthority, opensWindow: Bool = true, _ plan: @escaping Plan) throws {
-        self.opensWindow = opensWindow
+    init(_ authority: TestAuthority, reading: Reading = .atOnce, _ plan: @escaping Plan) throws {
+        self.reading = reading
         tls = try TLSServer(identity: authority.identity("server"), protocol: "h2")
         self.plan = plan
         (listener, port) = try Loopback.listen()
+        var size: Int32 = 2_048
+        let length = socklen_t(MemoryLayout<Int32>.size)
+        if reading == .slowly { setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &size, length) }
         Thread { [listener, weak self] in
             while case let socket = accept(listener, nil, nil), socket >= 0 {
                 guard let self else { break }
@@ -86,11 +98,11 @@ final class HTTP2Server: Sendable {
             state.connections += 1
             return state.connections
         }
-        Thread { [tls, opensWindow, weak self] in
+        Thread { [tls, reading, weak self] in
             CurlLibrary.blockSIGPIPE()
             defer { close(socket) }
             guard let stream = tls.accept(socket) else { return }
-            let connection = HTTP2Connection(stream, opensWindow)
+            let connection = HTTP2Connection(stream, reading)
             while let (stream, body) = connection.nextRequest() {
                 guard let self else { break }
                 let request = Request(connection: number, stream: stream, body: body)
@@ -138,20 +150,25 @@ private final class HTTP2Connection {
     private static let acknowledgement: UInt8 = 1
     private static let refusedStream: UInt32 = 7
     private static let frameSize = 16_384
+    /// Of bytes.
+    private static let step = 2_000
+    private static let largeWindow = UInt32(1 << 30).bytes
+    /// `SETTINGS_INITIAL_WINDOW_SIZE`.
+    private static let windowSetting: [UInt8] = [0, 4]
 
     private let connection: TLSServer.Connection
     private var bodies: [UInt32: [UInt8]] = [:]
     private var hasPreface = false
-    private let opensWindow: Bool
+    private let reading: HTTP2Server.Reading
 
-    init(_ connection: TLSServer.Connection, _ opensWindow: Bool) {
-        (self.connection, self.opensWindow) = (connection, opensWindow)
+    init(_ connection: TLSServer.Connection, _ reading: HTTP2Server.Reading) {
+        (self.connection, self.reading) = (connection, reading)
     }
 
     /// Reads until a request is complete; returns `nil` at the end of the connection.
     func nextRequest() -> (stream: UInt32, body: [UInt8])? {
         guard hasPreface || connection.receive(24) != nil else { return nil }
-        if !hasPreface { send(.settings) }
+        if !hasPreface { begin() }
         hasPreface = true
         while let head = connection.receive(9) {
             let count = head[..<3].reduce(0) { $0 << 8 | Int($1) }
@@ -164,16 +181,40 @@ private final class HTTP2Connection {
         return nil
     }
 
+    private func begin() {
+        switch reading {
+        case .atOnce, .oneWindow: send(.settings)
+        case .windowByWindow: send(.settings, Self.windowSetting + UInt32(Self.step).bytes)
+        case .slowly:
+            send(.settings, Self.windowSetting + Self.largeWindow)
+            send(.windowUpdate, Self.largeWindow)
+        }
+    }
+
     private func take(_ frame: Frame?, flags: UInt8, _ stream: UInt32, _ payload: [UInt8]) {
         switch frame {
         case .data:
             bodies[stream, default: []] += payload
-            guard !payload.isEmpty, opensWindow else { return }
-            for stream in [0, stream] { send(.windowUpdate, stream: stream, UInt32(payload.count).bytes) }
+            read(payload.count, of: stream)
         case .settings where flags & Self.acknowledgement == 0: send(.settings, flags: Self.acknowledgement)
         case .ping where flags & Self.acknowledgement == 0: send(.ping, flags: Self.acknowledgement, payload)
         default: break
         }
+    }
+
+    private func read(_ count: Int, of stream: UInt32) {
+        switch reading {
+        case .atOnce where count > 0: openWindows(of: stream, by: count)
+        case .slowly: usleep(UInt32(count * 5))
+        case .windowByWindow where count > 0:
+            usleep(UInt32(count * 50))
+            openWindows(of: stream, by: count)
+        default: break
+        }
+    }
+
+    private func openWindows(of stream: UInt32, by count: Int) {
+        for stream in [0, stream] { send(.windowUpdate, stream: stream, UInt32(count).bytes) }
     }
 
     /// Responds with a body that fits in the client's window.

@@ -267,13 +267,11 @@ final class CurlExchange: @unchecked Sendable {
     }
 
     /// Restarts the timeout while the system sends what it has taken of an upload; `false` when it is over.
-    ///
-    /// Not over HTTP/2, where other requests use the connection.
     func isSending(at now: MonotonicClock.Instant) -> Bool {
-        guard !hasEarlyResponse, upload.hasBody, !url.isSecure || host?.isMultiplexed == false,
-            let silence = handle?.sendSilence
+        guard !hasEarlyResponse, upload.hasBody, let handle, let sending = handle.sending,
+            !mayAwaitWindow || upload.isMoving(libcurlSent: handle.easy.size(.sizeUpload) ?? 0, on: sending)
         else { return false }
-        deadlines.moveTimeout(to: now - silence)
+        deadlines.moveTimeout(to: now - sending.silence)
         return now < deadlines.next
     }
 

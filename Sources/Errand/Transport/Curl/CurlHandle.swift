@@ -211,8 +211,7 @@ final class CurlHandle {
         return exchange?.attempts ?? 0 > 0 && connection.pointee.step == 0
     }
 
-    /// For how long the system has sent nothing that was acknowledged, in nanoseconds.
-    var sendSilence: Int64? { isConnected ? sockets?.sendSilence(fromPort: Int32(easy.number(.localPort))) : nil }
+    var sending: CurlSending? { isConnected ? sockets?.sending(fromPort: Int32(easy.number(.localPort))) : nil }
 
     var connecting: curlrt_connecting { connection.pointee }
 

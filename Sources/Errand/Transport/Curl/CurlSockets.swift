@@ -1,6 +1,15 @@
 #if os(Linux)
 import CurlRuntime
 
+/// What the system has done with the bytes that libcurl has written to a connection.
+struct CurlSending {
+    /// For how long it has sent nothing, or received no acknowledgement, in nanoseconds.
+    let silence: Int64
+    let acknowledgedBytes: Int64
+    /// Those that are not acknowledged.
+    let queuedBytes: Int64
+}
+
 /// The sockets that the transfers of one loop have open.
 ///
 /// libcurl's connections refer to it until they are closed. The functions that count turns are called on the loop's thread, the
@@ -31,11 +40,15 @@ final class CurlSockets: @unchecked Sendable {
     /// Whether nothing has arrived at the connection from a local port since its last response.
     func isSilent(fromPort port: Int32) -> Bool { curlrt_sockets_are_silent(pointer, port) }
 
-    /// For how long the system has sent nothing on the connection from a local port, or received no acknowledgement, in
-    /// nanoseconds; `nil` if that is not known.
-    func sendSilence(fromPort port: Int32) -> Int64? {
-        let milliseconds = curlrt_sockets_send_silence(pointer, port)
-        return milliseconds >= 0 ? milliseconds * 1_000_000 : nil
+    /// Of the connection from a local port; `nil` if it is not known.
+    func sending(fromPort port: Int32) -> CurlSending? {
+        var sending = curlrt_sending()
+        guard curlrt_sockets_sending(pointer, port, &sending) else { return nil }
+        return CurlSending(
+            silence: sending.silence,
+            acknowledgedBytes: sending.acknowledged,
+            queuedBytes: sending.queued
+        )
     }
 
     func beginMeasuring() { curlrt_sockets_begin_measuring(pointer) }

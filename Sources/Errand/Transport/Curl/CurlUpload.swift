@@ -17,6 +17,7 @@ struct CurlUpload: ~Copyable {
     /// When libcurl read the last byte, of a body that is sent in parts.
     private(set) var endedAt: MonotonicClock.Instant?
     private var isAtEnd = false
+    private var passage = CurlUploadPassage()
 
     /// Possibly without bytes.
     var hasBody: Bool { memory != nil || totalBytes != 0 }
@@ -59,6 +60,13 @@ struct CurlUpload: ~Copyable {
         return count
     }
 
+    /// Whether bytes of it may have been sent since the last call, on a connection that other requests may use.
+    mutating func isMoving(libcurlSent bytes: Int64, on connection: CurlSending) -> Bool {
+        // A small one that is sent waits for its response alone, whatever else the connection sends.
+        let isSmall = memory != nil && isComplete(after: bytes)
+        return passage.isMoving(libcurlSent: bytes, on: connection, isSmall: isSmall)
+    }
+
     mutating func stop() {
         reader.stop()
     }
@@ -82,6 +90,29 @@ struct CurlUpload: ~Copyable {
             buffer.deallocate()
             throw error
         }
+    }
+}
+
+/// The way of an upload through libcurl and the system, as it is seen from time to time.
+///
+/// Over HTTP/2, a connection also sends what is not of the upload, for which a server may have closed its window.
+struct CurlUploadPassage {
+    /// What libcurl may hold of what it has counted: since 8.1, 64 KiB of a stream and 16 KiB of a connection.
+    private static let libcurlBytes: Int64 = 81_920
+
+    private var libcurlSent: Int64 = 0
+    /// How many bytes of the connection are acknowledged when all of these are.
+    private var end: Int64 = 0
+    private var isQueued = false
+
+    /// Whether bytes of it may have been sent since the last call.
+    mutating func isMoving(libcurlSent bytes: Int64, on connection: CurlSending, isSmall: Bool = false) -> Bool {
+        let (hasGrown, wasQueued) = (bytes != libcurlSent, isQueued)
+        if hasGrown {
+            (libcurlSent, end) = (bytes, connection.acknowledgedBytes + connection.queuedBytes + Self.libcurlBytes)
+        }
+        isQueued = connection.queuedBytes > 0 && connection.acknowledgedBytes < end
+        return hasGrown && !isSmall || wasQueued || isQueued
     }
 }
 #endif

@@ -131,10 +131,49 @@ struct CurlDeadlineTests {
         #expect(try await transport.send(request).status == 204)
     }
 
+    @Test(
+        .enabled(if: TestAuthority.isAvailable, "openssl is not installed"),
+        arguments: [(HTTP2Server.Reading.windowByWindow, 70_000), (.slowly, 600_000)]
+    )
+    func `An upload over HTTP/2 goes on while it is sent little by little`(
+        _ reading: HTTP2Server.Reading,
+        _ bytes: Int
+    ) async throws {
+        let authority = try TestAuthority.shared.get()
+        let server = try HTTP2Server(authority, reading: reading) { .response("\($0.body.count)") }
+        var configuration = TransportConfiguration()
+        configuration.tls.additionalAuthorities = .file(authority.certificate)
+        let transport = try CurlTransport(configuration)
+        for body in [Data("first".utf8), Data(repeating: 1, count: bytes)] {
+            var request = HTTPRequest(.post, server.url("/"), body: .data(body))
+            request.timeout = .seconds(2)
+            #expect(try await transport.send(request).body == Data("\(body.count)".utf8))
+        }
+    }
+
+    @Test func `What a connection sends for other requests is no progress of an upload`() {
+        var passage = CurlUploadPassage()
+        func isMoving(_ bytes: Int64, _ acknowledged: Int64, _ queued: Int64, isSmall: Bool = false) -> Bool {
+            let connection = CurlSending(silence: 0, acknowledgedBytes: acknowledged, queuedBytes: queued)
+            return passage.isMoving(libcurlSent: bytes, on: connection, isSmall: isSmall)
+        }
+        // Its server opens its window no more, while the system sends what may be of it, and then others' bytes.
+        #expect(isMoving(65_536, 0, 300_000))
+        #expect(isMoving(65_536, 300_000, 300_000))
+        #expect(isMoving(65_536, 600_000, 300_000))
+        #expect(!isMoving(65_536, 900_000, 300_000))
+        // The window is opened once.
+        #expect(isMoving(65_537, 900_000, 0))
+        #expect(!isMoving(65_537, 1_200_000, 0))
+        // A small one that is sent, and then one of which the system has a part.
+        #expect(!isMoving(10, 1_200_000, 0, isSmall: true))
+        #expect(isMoving(20, 1_200_000, 10, isSmall: true))
+    }
+
     @Test(.enabled(if: TestAuthority.isAvailable, "openssl is not installed"))
     func `The loop sleeps while an upload over HTTP/2 waits until its server reads on`() async throws {
         let authority = try TestAuthority.shared.get()
-        let server = try HTTP2Server(authority, opensWindow: false) { _ in .silence }
+        let server = try HTTP2Server(authority, reading: .oneWindow) { _ in .silence }
         var configuration = TransportConfiguration()
         configuration.tls.additionalAuthorities = .file(authority.certificate)
         let loop = try #require(CurlLoop(try CurlSettings(configuration)))
