@@ -30,7 +30,7 @@ final class HTTP2Server: Sendable {
     }
 
     /// How the server reads the bodies of requests.
-    enum Reading: Sendable {
+    enum Reading: Equatable, Sendable {
         case atOnce
         /// At most the 64 KiB of the first window.
         case oneWindow
@@ -38,6 +38,9 @@ final class HTTP2Server: Sendable {
         case windowByWindow
         /// About 200 KB in a second, with large windows and a small buffer, so that the client's system has most of a body.
         case slowly
+        /// Not after the first bytes, to which it responds with the status of this entry of HPACK's static table and a text of
+        /// unknown length; then it resets the stream with this code, if any.
+        case notAfterResponse(status: UInt8, code: UInt8?)
     }
 
     /// One complete request.
@@ -183,7 +186,7 @@ private final class HTTP2Connection {
 
     private func begin() {
         switch reading {
-        case .atOnce, .oneWindow: send(.settings)
+        case .atOnce, .oneWindow, .notAfterResponse: send(.settings)
         case .windowByWindow: send(.settings, Self.windowSetting + UInt32(Self.step).bytes)
         case .slowly:
             send(.settings, Self.windowSetting + Self.largeWindow)
@@ -209,6 +212,10 @@ private final class HTTP2Connection {
         case .windowByWindow where count > 0:
             usleep(UInt32(count * 50))
             openWindows(of: stream, by: count)
+        case .notAfterResponse(let status, let code) where bodies[stream]?.count == count:
+            send(.headers, flags: Self.endOfHeaders, stream: stream, [0x80 | status])
+            send(.data, flags: Self.endOfStream, stream: stream, Array("early".utf8))
+            if let code { send(.reset, stream: stream, UInt32(code).bytes) }
         default: break
         }
     }

@@ -10,6 +10,7 @@ struct CurlCode: RawRepresentable, Hashable {
     private static let couldntConnect = CurlCode(rawValue: 7)
     static let abortedByCallback = CurlCode(rawValue: 42)
     static let badFunctionArgument = CurlCode(rawValue: 43)
+    static let http2Stream = CurlCode(rawValue: 92)
 
     /// `osErrno` is the `errno` of the last failed connect, which says nothing of the addresses before.
     func errorKind(osErrno: Int, hasOtherRoute: Bool) -> TransportError.Kind {

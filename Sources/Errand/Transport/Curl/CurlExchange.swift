@@ -247,8 +247,11 @@ final class CurlExchange: @unchecked Sendable {
     /// rest of a body to a server that has responded (RFC 9113 section 8.1).
     func isAnswered(before code: CurlCode) -> Bool {
         guard !hasFailed, received.block.isComplete else { return false }
+        if code == .http2Stream, isRefused { return true }
         return code == .abortedByCallback || received.isFollowed || received.isWhole
     }
+    /// Whether the server has responded with an error before the body was sent: what has arrived of it is the response.
+    private var isRefused: Bool { received.mayBeWholeError && handle.map(isSent) == false }
     /// Whether it has ended while nothing arrived: a load whose own deadline is over is cancelled.
     func hasFallenSilent(at now: MonotonicClock.Instant) -> Bool {
         switch failure?.kind {
@@ -262,7 +265,7 @@ final class CurlExchange: @unchecked Sendable {
     private static var longSilence: Int64 { 2_000_000_000 }
 
     func expire(at now: MonotonicClock.Instant) {
-        guard !hasEarlyResponse, !received.isWhole else { return succeed() }
+        guard !hasEarlyResponse, !received.isWhole, !isRefused else { return succeed() }
         if let error = deadlines.error(at: now) { fail(error) }
     }
 

@@ -52,6 +52,13 @@ struct CurlResponse: ~Copyable {
 
     var isWholeOverHTTP2: Bool { block.isHTTP2 && isWhole }
 
+    /// Whether it is an error over HTTP/2 whose body may be complete: without a length, libcurl does not report that before the
+    /// request's body is sent.
+    var mayBeWholeError: Bool {
+        guard block.isHTTP2, block.isComplete, block.status >= 400, layout.contentLength == nil else { return false }
+        return !request.isResponseStreamed && (decoder == nil || (try? decoder?.finish()) != nil)
+    }
+
     /// Also by a line of a 1xx response.
     var hasBegun: Bool { block.receivedBytes > 0 }
 

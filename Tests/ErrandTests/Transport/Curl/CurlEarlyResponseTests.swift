@@ -48,6 +48,71 @@ struct CurlEarlyResponseTests {
         #expect((exchange.deadlines.next < MonotonicClock.now + 30_000_000_000) == isLimited)
     }
 
+    /// Whether the part of a response that has arrived is to be its request's if the server reads no more.
+    private func mayBeWhole(_ lines: String..., part: [UInt8], streamed: Bool = false) throws -> Bool {
+        var request = HTTPRequest(.post, URL("https://a.test/"))
+        if streamed { request.destination = .stream(HTTPBodySink(Ignorer())) }
+        var response = CurlResponse(to: request, progress: nil)
+        for line in lines { try Array("\(line)\r\n".utf8).withUnsafeBytes { try response.receive(headerLine: $0) } }
+        var budget = DecodingBudget()
+        _ = try part.withUnsafeBytes { try response.receive(body: $0, within: &budget, hasRoom: {}) }
+        return response.mayBeWholeError
+    }
+
+    private struct Ignorer: HTTPBodyReceiver {
+        var expectation: HTTPBodyExpectation { .usual }
+        func begin(status: Int, headers: HTTPHeaders) -> Bool { true }
+        func receive(_ bytes: UnsafeRawBufferPointer) {}
+        func hasRoom(orCall ready: @escaping @Sendable () -> Void) -> Bool { true }
+        func finish() {}
+    }
+
+    @Test func `An error over HTTP/2 may be whole unless a part is known to be missing`() throws {
+        let part = Array("no".utf8)
+        // The header of gzip, and no more.
+        let gzip: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3]
+        #expect(try mayBeWhole("HTTP/2 413", "", part: part))
+        #expect(try !mayBeWhole("HTTP/2 413", "", part: part, streamed: true))
+        #expect(try !mayBeWhole("HTTP/2 413", "content-length: 3", "", part: part))
+        #expect(try !mayBeWhole("HTTP/2 413", "content-encoding: gzip", "", part: gzip))
+        #expect(try !mayBeWhole("HTTP/2 200", "", part: part))
+        #expect(try !mayBeWhole("HTTP/1.1 413 X", "", part: part))
+    }
+
+    /// Sends more than the server reads over HTTP/2 before it responds with the status of this entry of HPACK's static table, and
+    /// a text without a length.
+    private func refusal(status: UInt8, code: UInt8?) async throws -> HTTPResponse {
+        let authority = try TestAuthority.shared.get()
+        let reading = HTTP2Server.Reading.notAfterResponse(status: status, code: code)
+        let server = try HTTP2Server(authority, reading: reading) { _ in .silence }
+        var configuration = TransportConfiguration()
+        configuration.tls.additionalAuthorities = .file(authority.certificate)
+        let body = Data(repeating: 1, count: 300_000)
+        var request = HTTPRequest(.post, server.url("/"), body: .data(body))
+        request.timeout = code == nil ? .seconds(1) : .seconds(60)
+        return try await CurlTransport(configuration).send(request)
+    }
+
+    /// The codes are none, `NO_ERROR`, `INTERNAL_ERROR` and `CANCEL`.
+    @Test(
+        .enabled(if: TestAuthority.isAvailable, "openssl is not installed"),
+        arguments: [nil, 0, 2, 8] as [UInt8?]
+    )
+    func `An error over HTTP/2 is the response however the server stops to read`(_ code: UInt8?) async throws {
+        let response = try await refusal(status: 14, code: code)
+        #expect(response.status == 500)
+        #expect(response.body == Data("early".utf8))
+    }
+
+    @Test(
+        .enabled(if: TestAuthority.isAvailable, "openssl is not installed"),
+        arguments: [nil, 2, 8] as [UInt8?]
+    )
+    func `A success over HTTP/2 without a length is lost when the server stops to read`(_ code: UInt8?) async throws {
+        let error = await #expect(throws: TransportError.self) { try await refusal(status: 8, code: code) }
+        #expect(error?.kind == (code == nil ? .timeout : .connectionLost))
+    }
+
     /// A body with its first bytes, and then none; `asked` opens when they are sent.
     private func body(_ asked: Gate) -> HTTPBody {
         .stream {
