@@ -249,9 +249,8 @@ enum HostileStrings {
 }
 
 extension Session {
-    /// Sends exchanges with hostile strings in every place, and returns their number.
-    func respondWithHostileStrings() throws -> Int {
-        let strings = HostileStrings.own + (try SharedData.strings())
+    /// Sends an exchange for each of these strings, with the string in every place.
+    func respond(withEach strings: [String]) {
         for (index, text) in strings.enumerated() {
             let query = text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
             // A header from the wire may contain any bytes.
@@ -271,6 +270,5 @@ extension Session {
             respond(request, response, load: load, at: index)
             send(.ended(.failure(APIError(.invalidResponse, reason: text))), load: load, at: index + 1)
         }
-        return strings.count
     }
 }

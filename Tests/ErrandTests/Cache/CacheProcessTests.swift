@@ -113,12 +113,13 @@ struct CacheProcessCrashTests {
             try scene.setLastUse(1_000_000 + index, of: load.path)
         }
         try FileManager.default.copyItem(at: scene.cacheFolder, to: saved)
+        let cookies = try? Data(contentsOf: scene.folder.file)
         var kills = 0
         let points = try await points(of: operation)
         // Some of them, and other ones for each operation.
         let (step, first) = (4 / rounds(2, slow: 4), operation.testDescription.utf8.count)
         for (index, point) in points.enumerated() where (index + first) % step == 0 {
-            try restore(saved)
+            try restore(saved, cookies)
             let ending = try await probe(operation, under: ["strace", "-f", "-o", "/dev/null"] + point.options)
             if ending.status != 0 { kills += 1 }
             try await check(operation, "\(point)")
@@ -126,11 +127,14 @@ struct CacheProcessCrashTests {
         #expect(kills > (operation.stores ? rounds(4) / 2 : 0))
     }
 
-    private func restore(_ saved: URL) throws {
+    /// With the cookies, whose file names the session.
+    private func restore(_ saved: URL, _ cookies: Data?) throws {
         // Moved, because a cache of the last check may still remove files in it.
         let former = scene.folder.url.appending(path: UUID().uuidString)
         try FileManager.default.moveItem(at: scene.cacheFolder, to: former)
         try FileManager.default.copyItem(at: saved, to: scene.cacheFolder)
+        try? FileManager.default.removeItem(at: scene.folder.file)
+        try cookies?.write(to: scene.folder.file)
     }
 
     /// On one thread for all tasks, whose calls are counted.
