@@ -185,7 +185,10 @@ public final class APIProxy: Sendable {
         cancel(loads.claim(Array(ids)))
     }
 
-    /// Cancels every load of this proxy, as ``cancelRequest(_:)`` does.
+    /// Cancels every load of this proxy, as ``cancelRequest(_:)`` does, except for those that ``ReloginHandler/relogin()`` makes.
+    ///
+    /// A relogin continues, as it does when each waiting load is cancelled alone: its server may have replaced a refresh token
+    /// already, and the app would lose the new one. ``logout(from:)`` cancels it.
     public func cancelAllRequests() { cancel(loads.claimEvery()) }
 
     // MARK: Plain calls

@@ -73,8 +73,8 @@ final class LoadRecovery<Value: Sendable> {
 
     private var policy: RetryPolicy { call.retryPolicy }
 
-    /// Then a long wait would exceed the time of the relogin, which ends the session.
-    private var isOfRelogin: Bool { call.loginRole == .partOfRelogin }
+    /// Then a long wait would exceed the time of the relogin.
+    private var isOfRelogin: Bool { proxy.loads.isInRelogin(call.id) }
 
     // What is inlined into an asynchronous function increases the memory of each load that waits for a login.
 

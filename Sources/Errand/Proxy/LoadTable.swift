@@ -3,7 +3,7 @@ import Synchronization
 /// The loads that have begun and not ended; the code that removes one delivers its ending.
 final class LoadTable: Sendable {
     private let loads = Lock<[RequestID: ActiveLoad]>([:])
-    private let cancels = Atomic<Int>(0)
+    private let lastCancel = Atomic<UInt64>(0)
 
     /// Oldest first.
     var activeRequests: [ActiveRequest] {
@@ -41,12 +41,13 @@ final class LoadTable: Sendable {
     func claimAll(where condition: (ActiveLoad) -> Bool = { _ in true }) -> [ActiveLoad] {
         claim(loads.withLock { $0.values.filter(condition).map(\.id) }, where: condition)
     }
+    /// Not those that a relogin makes: the server may have replaced the login already, which others need.
     func claimEvery() -> [ActiveLoad] {
-        cancels.add(1, ordering: .releasing)
-        return claimAll()
+        lastCancel.store(RequestID.ofChange().rawValue, ordering: .releasing)
+        return claimAll { !$0.isInRelogin }
     }
-    /// How often every load has been claimed, for groups whose next load has not begun.
-    var cancelCount: Int { cancels.load(ordering: .acquiring) }
+    /// When every load was claimed, for groups whose next load has not begun.
+    var cancelledAt: RequestID { RequestID(rawValue: lastCancel.load(ordering: .acquiring)) }
 
     subscript(id: RequestID) -> ActiveLoad? { loads.withLock { $0[id] } }
 
@@ -80,6 +81,7 @@ final class LoadTable: Sendable {
     func lane(of id: RequestID) -> QueueLane? { update(id, \.lane) ?? nil }
 
     func setNeedsNoPlace(_ id: RequestID) { _ = update(id) { $0.needsNoPlace = true } }
+    func isInRelogin(_ id: RequestID) -> Bool { update(id, \.isInRelogin) == true }
     func needsNoPlace(_ id: RequestID) -> Bool { update(id, \.needsNoPlace) == true }
     func wish(of id: RequestID) -> QueueWish { update(id) { ($0.lane, $0.needsNoPlace) } ?? (nil, false) }
 
@@ -185,6 +187,8 @@ struct ActiveLoad {
     /// Ends the load with it; `nil` without a service.
     var login: LoginSession?
     let loginRole: LoginRole
+    /// Whether it began in a relogin, also in that of another service.
+    let isInRelogin = ReloginScope.isOpen
     fileprivate(set) var sentAgain: AdapterRetry.Cause = []
     /// Counted only where there are adapters.
     fileprivate(set) var sends: Int32 = 0

@@ -13,9 +13,9 @@ public import Observation
 /// them; only the ``APIOutcome``s remain. If its delegate is released while requests are left, the group is cancelled when the
 /// next of them ends, or would begin; not if somebody waits for it in ``run()``.
 ///
-/// A group is also cancelled by a logout, ``APIProxy/switchAccount(of:to:)`` or ``APIProxy/cancelAllRequests()`` since its first
-/// request began, even if none of its requests was under way then; not if a closure that creates a request of it makes the change,
-/// or if a request with ``BaseAPIRequest/isLoginRequest`` has begun a new session since.
+/// A group is also cancelled by a logout, ``APIProxy/switchAccount(of:to:)`` or ``APIProxy/cancelAllRequests()`` since it began,
+/// even if none of its requests was under way then; not if a closure that creates a request of it makes the change, or if the
+/// group has since begun a request of its own with ``BaseAPIRequest/isLoginRequest``.
 @MainActor @Observable public class APIGroup {
     typealias Step = @MainActor (APIGroup) async throws(APIError) -> Void
 
@@ -37,6 +37,7 @@ public import Observation
     @ObservationIgnored private var isAwaited = false
     // One of each login.
     @ObservationIgnored private var sessions: [GroupSession] = []
+    @ObservationIgnored private var begunAt = RequestID.newest
     @ObservationIgnored private var indicators: [any LoadingIndicator] = []
     // The error to present.
     @ObservationIgnored private var failure: (error: APIError, present: (APIError) -> Void)?
@@ -102,13 +103,24 @@ public import Observation
     /// Before the group goes on, cancels one that nobody waits for, and one whose session has ended.
     func cancelIfObsolete() { if isAbandoned || sessions.contains(where: \.hasEnded) { cancel() } }
 
-    /// What the closure that has made the request has changed is what the request is for.
-    func willBegin(_ request: BaseAPIRequest) {
-        sessions.removeAll { $0.hasEnded || request.isLoginRequest }
-        guard !request.isLoginRequest else { return }
-        let new = GroupSession(of: request)
-        let isKnown = sessions.contains { $0.proxy === new.proxy && $0.session.isOfSameLogin(as: new.session) }
-        if !isKnown { sessions.append(new) }
+    /// What `make` changes is what its request is for; what was changed before it, since the group began, is not.
+    func request<Manager: APIManager>(_ make: () throws(APIError) -> Manager) throws(APIError) -> Manager {
+        let (begin, now) = (begunAt, RequestID.newest)
+        let made = Result { () throws(APIError) in try make() }
+        if RequestID.newestChange > now {
+            sessions.removeAll(where: \.hasEnded)
+            begunAt = .newest
+        }
+        let request = try made.get()
+        let session = GroupSession(of: request)
+        if let index = sessions.firstIndex(where: session.isSame) {
+            // What changes between a sign-in and the next request is what that request is for.
+            if session.isSigningIn || sessions[index].isSigningIn { sessions[index] = session }
+        } else {
+            if session.hasEnded(after: begin, until: now) { cancel() }
+            sessions.append(session)
+        }
+        return request
     }
 
     func recordFinished() {
@@ -133,6 +145,7 @@ public import Observation
 
     private func begin() {
         guard task == nil, result == nil else { return }
+        begunAt = .newest
         task = Task {
             do throws(APIError) {
                 try await perform()
@@ -162,20 +175,28 @@ public import Observation
     }
 }
 
-/// The session in which a group has begun a request, and how often all loads of the proxy had been cancelled then.
+/// Where a group has begun a request, and when.
 @MainActor private struct GroupSession {
-    let proxy: APIProxy
-    let session: UserSession
-    private let cancelCount: Int
+    let isSigningIn: Bool
+    private let proxy: APIProxy
+    private let login: LoginSession?
+    private let begunAt = RequestID.newest
+    private let isInRelogin = APIProxy.isInRelogin
 
     init(of request: BaseAPIRequest) {
-        proxy = request.proxy
-        session = proxy.userSession(of: request.serviceForNewLoad)
-        cancelCount = proxy.loads.cancelCount
+        (proxy, login) = (request.proxy, request.serviceForNewLoad?.login)
+        isSigningIn = request.isLoginRequest
     }
 
+    func isSame(_ other: Self) -> Bool { proxy === other.proxy && login === other.login }
+
     /// Whether all of its loads have been cancelled since.
-    var hasEnded: Bool { session.hasEnded || proxy.loads.cancelCount != cancelCount }
+    var hasEnded: Bool { hasEnded(after: begunAt, until: .newest) }
+
+    func hasEnded(after begin: RequestID, until end: RequestID) -> Bool {
+        let times = [login?.endedAt, isInRelogin ? nil : proxy.loads.cancelledAt]
+        return !isSigningIn && times.contains { $0.map { $0 > begin && $0 <= end } == true }
+    }
 }
 
 extension APIGroup: CustomReflectable {

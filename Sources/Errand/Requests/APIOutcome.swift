@@ -37,8 +37,7 @@ public import Observation
         try await record { () throws(APIError) in
             group.cancelIfObsolete()
             guard !self.isCancelled, !Task.isCancelled else { throw APIError(.cancelled) }
-            let request = try make()
-            group.willBegin(request)
+            let request = try group.request(make)
             let caller = ResponseCaller(in: request.proxy, ifLeft: .failure(APIError(.cancelled)))
             self.caller = caller
             // `make` may have called `cancel()`.

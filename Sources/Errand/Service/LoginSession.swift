@@ -18,6 +18,7 @@ final class LoginSession: Sendable {
     var generation: Int { state.withLock(\.generation) }
     /// How many sessions have ended, by a logout or a change of the account, and how many have begun, by a sign-in.
     var sessions: (ended: Int, begun: Int) { state.withLock(\.sessions) }
+    var endedAt: RequestID? { state.withLock(\.endedAt) }
 
     /// `nil` while a relogin runs.
     var currentGeneration: Int? { state.withLock { $0.isRunning ? nil : $0.generation } }

@@ -23,6 +23,8 @@ struct LoginState {
 
     private(set) var current = SentLogin(generation: 0, isProven: false)
     private(set) var sessions = (ended: 0, begun: 0)
+    /// When the last session ended.
+    private(set) var endedAt: RequestID?
     /// How the relogin before ``generation`` ended.
     private(set) var outcome: LoginSession.Outcome = .success(())
     private var newestAtOutcome = RequestID.newest
@@ -111,6 +113,7 @@ struct LoginState {
 
     mutating func reset() -> LoginSession.Outcome {
         sessions.ended += 1
+        endedAt = .ofChange()
         nextGeneration()
         hasSessionExpired = false
         limit = LoginLimit()

@@ -792,6 +792,76 @@ struct GroupSessionTests {
         #expect(screen.events.last == .success && server.paths == ["/goods/1", "/goods/2", "/goods/3"])
     }
 
+    @Test(arguments: Change.allCases, [false, true])
+    func `A group whose session ends before its first request begins sends nothing`(
+        _ change: Change,
+        _ isBatch: Bool
+    ) async {
+        let (chain, batch) = (APIChain(delegate: screen), APIBatch(delegate: screen))
+        chain.add { [server] in server.goods("/goods/1") }
+        batch.add(server.goods("/goods/1"))
+        let group: APIGroup = isBatch ? batch : chain
+        group.start()
+        change.make(in: server.proxy)
+        await suspend(while: group.isRunning)
+        #expect(screen.events.last == .cancelled && server.paths.isEmpty)
+    }
+
+    @Test(arguments: [false, true])
+    func `A session that ends before its first request in a chain cancels the chain`(_ signsIn: Bool) async {
+        let (chain, other) = (APIChain(delegate: screen), APIService.sample { $0.baseURL = URL("http://other.test") })
+        chain.add { [server] in
+            let request = server.goods("/goods/1")
+            request.customLogin = signsIn
+            return request
+        }
+        chain.add { [server] in
+            // Another load is no change of a session.
+            server.goods("/goods/2").loadData()
+            let request = server.goods("/goods/3")
+            request.customService = other
+            return request
+        }
+        screen.onEvent = { [server] _, event in if event == .progress(1, 2) { server.proxy.logout(from: other) } }
+        chain.start()
+        await suspend(while: chain.isRunning)
+        #expect(screen.events.last == .cancelled && !server.paths.contains("/goods/3"))
+    }
+
+    @Test func `A closure of a chain that ends the session and fails may be recovered from`() async throws {
+        struct SignedOut: Error {}
+        let chain = APIChain(delegate: screen)
+        chain.add(server.goods("/goods/1"))
+        chain.add { [server] () throws -> GoodsRequest in
+            server.proxy.logout()
+            throw SignedOut()
+        } recover: { _ in
+            []
+        }
+        chain.add(server.goods("/goods/3"))
+        try await chain.run()
+        #expect(screen.events.last == .success && server.paths == ["/goods/1", "/goods/3"])
+    }
+
+    @Test(arguments: Change.allCases)
+    func `What has changed before a group begins, or in a closure for another service, does not cancel it`(
+        _ change: Change
+    ) async throws {
+        change.make(in: server.proxy)
+        let (chain, other) = (APIChain(delegate: screen), APIService.sample { $0.baseURL = URL("http://other.test") })
+        chain.add { [server] in
+            server.proxy.logout(from: other)
+            return server.goods("/goods/1")
+        }
+        chain.add { [server] in
+            let request = server.goods("/goods/2")
+            request.customService = other
+            return request
+        }
+        try await chain.run()
+        #expect(screen.events.last == .success && server.paths.count == 2)
+    }
+
     @Test(arguments: Change.allCases)
     func `What a closure of a chain changes is meant for its request`(_ change: Change) async throws {
         let chain = APIChain(delegate: screen)

@@ -289,6 +289,38 @@ struct ReloginTests {
         await suspend(while: !isCancelled.withLock(\.self))
     }
 
+    @Test(arguments: [false, true])
+    func `Cancelling all loads leaves a relogin, whose server may have replaced the token already`(
+        _ hasOwnService: Bool
+    ) async {
+        let (arrived, latch) = (Latch(), Latch())
+        let transport = ScriptedTransport { request in
+            guard request.url.path.hasSuffix("/token") else {
+                return request.headers["X-Token"] == "t1" ? .json(goodsJSON([])) : .status(401)
+            }
+            arrived.open()
+            try await latch.wait()
+            return .json(goodsJSON([]))
+        }
+        let proxy = proxy(transport)
+        account.login = {
+            let request = GoodsRequest(proxy: proxy)
+            request.path = "/token"
+            if hasOwnService { request.customService = .sample { $0.baseURL = URL("http://accounts.test") } }
+            _ = try await request.value()
+        }
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.loadData()
+        try? await arrived.wait()
+        proxy.cancelAllRequests()
+        #expect(await screen.ending() == .cancelled)
+        latch.open()
+        await suspend(while: account.token != "t1" || !proxy.activeRequests.isEmpty)
+        request.loadData()
+        #expect(await screen.ending() == .success)
+        #expect(account.logins == 1 && account.expiries == 0)
+    }
+
     @Test func `Without a handler an expired login is an error like any other`() async {
         let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: transport(.code)))
         request.loadData()

@@ -98,7 +98,7 @@ struct SignInTests {
         let load = request("/goods", proxy)
         load.loadData()
         await transport.waitForRequests(2)
-        proxy.cancelAllRequests()
+        proxy.cancelRequests(proxy.activeRequests.map(\.id))
         #expect(await screen.ending() == .cancelled)
         await suspend(while: service.login.currentGeneration == nil)
         #expect(service.login.currentGeneration == 0, "whoever comes late needs a login still")
@@ -133,7 +133,7 @@ struct SignInTests {
         let (refused, new) = (request("/refused", proxy), request("/new", proxy))
         refused.loadData()
         await transport.waitForRequests(2)
-        proxy.cancelAllRequests()
+        proxy.cancelRequests(proxy.activeRequests.map(\.id))
         account.login = nil
         new.loadData()
         // Without a yield, because the handler, whose login request is cancelled, waits for the main actor.
@@ -154,7 +154,7 @@ struct SignInTests {
             load.loadData()
             // A relogin that is one too many ends the load.
             await suspend(while: transport.requests.count < 2 * logins && screen.events.count < logins)
-            proxy.cancelAllRequests()
+            proxy.cancelRequests(proxy.activeRequests.map(\.id))
             #expect(await screen.ending() == .cancelled)
             await suspend(while: proxy.defaultService?.login.currentGeneration == nil)
         }
