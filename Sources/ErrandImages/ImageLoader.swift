@@ -119,8 +119,8 @@ import Foundation
     ) async throws(APIError) -> Image {
         if let image = cachedImage(for: request) { return image }
         guard !Task.isCancelled else { throw APIError(.cancelled) }
-        let caller = makeCaller(of: request, ImageRank(priority))
-        return try await withTaskCancellationHandler {
+        let (caller, session) = (makeCaller(of: request, ImageRank(priority)), session)
+        let image = try await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 caller.completion = { continuation.resume(returning: $0) }
                 add(caller, to: request)
@@ -128,6 +128,9 @@ import Foundation
         } onCancel: {
             Task { @MainActor in caller.cancelWaiting() }
         }.get()
+        // The user may have signed out before this call goes on.
+        guard !session.hasEnded else { throw APIError(.cancelled) }
+        return image
     }
 
     /// Returns an image that is in memory, without loading it.

@@ -168,10 +168,14 @@ extension APIManager {
         // Others may want the load when this call has left it.
         let report = progress.map { progress in { @MainActor in if caller.isWaiting { progress($0) } } }
         let id = begin(input: input, receiver: receiver, progress: report)
+        let session = proxy.userSession(of: serviceForNewLoad)
         caller.wait(for: id)
         wait(for: id, as: caller) { caller.end(with: $0) }
         defer { removeWaiters(of: caller) }
-        return try Self.response(in: await caller.outcome()).get()
+        let outcome = await caller.outcome()
+        // The user may have signed out before this call goes on; what a sign-in switches to is its own session.
+        guard isLoginRequest || !session.hasEnded else { throw APIError(.cancelled) }
+        return try Self.response(in: outcome).get()
     }
 
     private static func response(in outcome: Result<any Sendable, APIError>) -> Result<Response, APIError> {

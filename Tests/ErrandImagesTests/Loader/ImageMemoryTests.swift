@@ -81,6 +81,15 @@ struct ImageMemoryTests {
         }
     }
 
+    @Test func `An async call whose user signs out before it goes on receives no image`() async {
+        let scene = ImageScene(holds: true)
+        let call = Task { await scene.loader.outcome(of: ImageScene.image(7)) }
+        await scene.reach(1)
+        scene.loader.load(ImageScene.image(7)) { _ in scene.proxy.logout() }
+        scene.network.release(7)
+        #expect(await call.value == "cancelled")
+    }
+
     @Test func `A reload bypasses memory and replaces what is kept`() async {
         let counter = Counter()
         let scene = ImageScene { _ in ImageNetwork.response("\(counter.next()).png") }

@@ -35,6 +35,39 @@ struct AccountTests {
         }
     }
 
+    @Test(arguments: [false, true])
+    func `An async call whose user signs out before it goes on is cancelled`(_ isByDelegate: Bool) async throws {
+        let (gate, arrived) = (Latch(), Latch())
+        let proxy = APIProxy(service: .sample(), transport: transport(gate, arrived))
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.customRestartPolicy = .ignoreNew
+        if isByDelegate {
+            screen.onEvent = { _, _ in proxy.logout() }
+            request.loadData()
+        }
+        let call = Task { await request.outcome() }
+        try await arrived.wait()
+        await suspend(while: request.waiters.isEmpty)
+        if !isByDelegate { request.loadData { _ in proxy.logout() } }
+        gate.open()
+        #expect(await call.value == .cancelled)
+    }
+
+    @Test func `A sign-in after which the delegate switches the account succeeds`() async throws {
+        let (gate, arrived) = (Latch(), Latch())
+        let proxy = APIProxy(service: .sample(), transport: transport(gate, arrived))
+        let signIn = GoodsRequest(delegate: screen, proxy: proxy)
+        (signIn.customRestartPolicy, signIn.customLogin) = (.ignoreNew, true)
+        screen.onEvent = { [new] _, _ in proxy.switchAccount(to: new) }
+        signIn.loadData()
+        let call = Task { await signIn.outcome() }
+        try await arrived.wait()
+        await suspend(while: signIn.waiters.isEmpty)
+        gate.open()
+        #expect(await call.value == nil)
+        #expect(proxy.cookies === new)
+    }
+
     @Test func `The cookies of a load that ends after a switch are stored for the account that sent it`() async throws {
         let (gate, arrived) = (Latch(), Latch())
         let transport = transport(gate, arrived)
