@@ -48,10 +48,10 @@ struct LoadHistory {
     /// What the response of the request was loaded with, and when it was received; `nil` if that is not known.
     private var content: (params: APIParams?, origin: LoadOrigin, response: APIResponse)?
 
-    /// Without the key of a session that has ended, by which the server may find the order of another account.
-    var inputAgain: LoadInput? {
+    /// Without the key of another session, by which the server may find the order of another account.
+    func inputAgain(in session: @autoclosure () -> UserSession) -> LoadInput? {
         var input = newestInput?.input
-        if sessionOfKey?.wrappedValue.hasEnded == true { input?.idempotencyKey = nil }
+        if let sessionOfKey, !session().isOfSameAccount(as: sessionOfKey.wrappedValue) { input?.idempotencyKey = nil }
         return input
     }
 

@@ -186,6 +186,30 @@ struct RetryTests {
         #expect(Set(transport.requests.compactMap { $0.headers["Idempotency-Key"] }).count == 2)
     }
 
+    enum Target: CaseIterable { case service, defaultService, environment }
+
+    @Test(arguments: Target.allCases)
+    func `A retry button sends no key of another account or environment`(_ target: Target) async throws {
+        let tries = Counter()
+        let transport = ScriptedTransport { _ in
+            guard tries.next() > 1 else { throw TransportError(.timeout, "may have been executed") }
+            return .json(goodsJSON([]))
+        }
+        let proxy = proxy(transport) { $0.maxRetries = 0 }
+        let (request, other) = (request(proxy, .post), URL("http://other.test"))
+        request.ownOptions.idempotencyKey = { UUID().uuidString }
+        request.loadData()
+        #expect(await screen.ending() == .failure(.timeout))
+        switch target {
+        case .service: request.customService = .sample { $0.baseURL = other }
+        case .defaultService: proxy.defaultService = .sample { $0.retryPolicy = .never }
+        case .environment: proxy.defaultService?.environment = APIEnvironment("staging", baseURL: other)
+        }
+        request.loadAgain()
+        #expect(await screen.ending() == .success)
+        #expect(Set(transport.requests.compactMap { $0.headers["Idempotency-Key"] }).count == 2)
+    }
+
     @Test func `A retry button sends the key again when a later try could not be made`() async {
         struct NoToken: Error {}
         let (tries, keys) = (Counter(), Counter())
