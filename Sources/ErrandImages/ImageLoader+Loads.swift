@@ -5,13 +5,14 @@ import Foundation
 extension ImageLoader {
     private func policy(of fetch: ImageFetch<Image>) -> CachePolicy {
         let policy = fetch.request.cachePolicy ?? options.cachePolicy
-        return switch policy {
+        let isReloadOfRule = policy == .reload && options.cachePolicy.isRule
+        let rule = isReloadOfRule ? options.cachePolicy : policy
         // Nobody shows an image before the ending.
-        case .first: .fallback
-        // Replaces what the policy of the loader has stored.
-        case .reload where options.cachePolicy.isRule: .time(.zero)
-        default: policy
-        }
+        return rule == .first ? .fallback : rule
+    }
+
+    func isReload(_ fetch: ImageFetch<Image>) -> Bool {
+        (fetch.request.cachePolicy ?? options.cachePolicy) == .reload
     }
 
     /// Has an image wait for the place that it needs next.
@@ -21,7 +22,9 @@ extension ImageLoader {
         if case .waiting = fetch.state, looksFirst(fetch) { lookups.insert(fetch) } else { sends.insert(fetch) }
     }
 
-    private func looksFirst(_ fetch: ImageFetch<Image>) -> Bool { proxy.cache != nil && policy(of: fetch).readsFirst }
+    private func looksFirst(_ fetch: ImageFetch<Image>) -> Bool {
+        proxy.cache != nil && policy(of: fetch).readsFirst && !isReload(fetch)
+    }
 
     func startWaiting() {
         updateSession()
@@ -71,7 +74,7 @@ extension ImageLoader {
         options.presentsErrors = false
         options.reportsActivity = true
         options.cachePolicy = policy(of: fetch)
-        fetch.isReplacement = (fetch.request.cachePolicy ?? self.options.cachePolicy) == .reload
+        fetch.isReplacement = isReload(fetch)
         // It is shared here already, and one that is shared there is not checked while it arrives.
         options.coalescesIdentical = false
         if other != nil { (options.adapters, options.envelope) = (Adapters(), nil) }
@@ -88,6 +91,7 @@ extension ImageLoader {
             proxy: proxy
         )
         if let gate = fetch.gate { request.setGate(gate) }
+        if isReload(fetch) { request.reloadStored() }
         fetch.state = .starting
         // Retains the loader, whose callers wait.
         let begin = {

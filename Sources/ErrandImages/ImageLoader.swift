@@ -242,8 +242,7 @@ import Foundation
     private func endWaiting(for request: ImageRequest, with image: Image) {
         let source = ImageSource(request)
         for fetch in active.values where fetch.source.hasSameImage(as: source) {
-            let isReload = (fetch.request.cachePolicy ?? options.cachePolicy) == .reload
-            guard fetch.isWaiting, !isReload else { continue }
+            guard fetch.isWaiting, !isReload(fetch) else { continue }
             let former = fetch.rank
             let callers = fetch.removeCallers(of: request.target)
             proxy.deliver { for caller in callers { self.end(caller, with: .success(image), of: fetch.session) } }

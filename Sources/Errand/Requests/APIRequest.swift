@@ -234,6 +234,8 @@ extension APIRequest {
 extension APIRequest {
     /// Has loads that look for a stored response wait at a gate before they queue.
     package func setGate(_ gate: any LoadGate) { hooks?.wrappedValue.gate = gate }
+    /// Has loads replace what their cache policy has stored, as the reload of a list does.
+    package func reloadStored() { hooks?.wrappedValue.isReloading = true }
 }
 
 /// What the hooks of an ``APIRequest`` return.
@@ -249,4 +251,5 @@ struct RequestHooks: Sendable {
     let options: APIRequestOptions
     let parts: (@MainActor (inout MultipartForm) -> Void)?
     var gate: (any LoadGate)?
+    var isReloading = false
 }

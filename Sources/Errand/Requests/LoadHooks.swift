@@ -116,7 +116,7 @@ extension BaseAPIRequest {
             policy = .bypass
         }
         guard let cache = proxy.cache else { return nil }
-        let isReloading = pager?.isReloading == true
+        let isReloading = pager?.isReloading ?? hooks?.wrappedValue.isReloading ?? false
         let session = CacheSession.name(of: service, cookies, sendsCookies: options.sendsCookies)
         return CacheUse(
             policy: policy,
@@ -124,7 +124,7 @@ extension BaseAPIRequest {
             folder: cache.session(session),
             isReloading: isReloading,
             // A list keeps its items if it cannot be reloaded.
-            usesStale: policy != .reload && (!isReloading || pager?.hasPages != true),
+            usesStale: policy != .reload && (!isReloading || pager?.hasPages == false),
             failsWithoutNetwork: options.failsWhenUnreachable && proxy.reachability.status == .unreachable,
             storesAdapted: service.cachesAdaptedResponses,
             show: isReloading ? nil : show

@@ -228,7 +228,7 @@ struct ImageGateTests {
         #expect(later.count == 30 && !later.contains(.background))
     }
 
-    @Test(arguments: [CachePolicy.time(.seconds(604_800)), .elseLoad, .http])
+    @Test(arguments: [CachePolicy.time(.seconds(604_800)), .elseLoad, .version(3), .http])
     func `A reload replaces what is stored by the policy of the loader`(_ policy: CachePolicy) async throws {
         let folder = try TemporaryFolder()
         let (version, cache) = (Counter(), APICache(folder: folder.url.appending(path: "cache")))
