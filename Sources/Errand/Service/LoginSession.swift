@@ -139,7 +139,8 @@ final class LoginSession: Sendable {
         }
         let deadline = Task {
             guard (try? await clock.sleep(for: service.reloginTimeout)) != nil else { return }
-            let error = APIError(.loginExpired, reason: state.withLock(\.delay))
+            // Nothing has refused the login.
+            let error = APIError(.timeout, reason: state.withLock(\.delay)).ofUndecidedLogin
             await finish(run, of: service, with: .failure(error))
             // Not before: the error of a handler that ends because of it would be reported instead.
             work.cancel()

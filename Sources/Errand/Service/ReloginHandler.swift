@@ -46,9 +46,9 @@ public import Foundation
     /// error. An error that shows only that the login server is unavailable does not end the session: after an ``APIError`` with
     /// the type `noNetwork`, `timeout`, `transport` or `security`, or with a status 5xx, 408, 425, 426 or 429, the waiting loads
     /// fail with that type, and the next refused load calls this method again. To keep the session after an error of another
-    /// library, throw such an `APIError`. A relogin that exceeds ``APIService/reloginTimeout`` ends the session; to prevent that,
-    /// give its request a shorter ``APIRequestOptions/deadline``. A request inside this method does not wait for a network, nor for
-    /// a `Retry-After` longer than a quarter of that time.
+    /// library, throw such an `APIError`. A relogin that exceeds ``APIService/reloginTimeout`` does not end the session either: the
+    /// waiting loads fail with `timeout`. A request inside this method does not wait for a network, nor for a `Retry-After` longer
+    /// than a quarter of that time.
     func relogin() async throws
 
     /// The date from which the login is renewed before the next request is sent, usually shortly before the login expires; `nil`,

@@ -160,9 +160,9 @@ struct ReloginScopeTests: SessionScene {
         await suspend(while: proxy.defaultService?.login.waiterCount != 2)
         await clock.waitForSleepers()
         clock.advance(by: .seconds(60))
-        #expect(await screen.ending() == .failure(.loginExpired))
+        #expect(await screen.ending() == .failure(.timeout))
         #expect(outer.error?.reason?.contains("isLoginRequest") == true)
-        await suspend(while: inner.withLock({ $0 }) != .loginExpired)
+        await suspend(while: inner.withLock({ $0 }) != .timeout)
         #expect(transport.requests.count == 1)
     }
 

@@ -374,7 +374,7 @@ struct ClockJumpTests {
         let request = GoodsRequest(delegate: screen, proxy: APIProxy(service: service, transport: transport))
         let start = ContinuousClock.now
         request.loadData()
-        #expect(await screen.ending() == .failure(.loginExpired))
+        #expect(await screen.ending() == .failure(.timeout))
         #expect((Duration.milliseconds(495)..<Duration.seconds(10)).contains(start.duration(to: .now)))
     }
 }
