@@ -7,7 +7,7 @@ import Foundation
 ///
 /// The other rules are the app's own: they ignore what the server says about caching. They are for any method, and a stored
 /// response is given only to a load of the same session, method, URL and body, whose headers do not differ in what the response
-/// varies by. The body must be in memory, have no parts of a form and at most 1 MiB, otherwise the load fails with
+/// varies by, apart from `Authorization`: a renewed token is that of the same session. The body must be in memory, have no parts of a form and at most 1 MiB, otherwise the load fails with
 /// `invalidRequest`. Common parameters are a part of what must be the same; what adapters add, such as a time stamp or a
 /// signature, is not. Only successes are stored: no business failure and no expired login; what a validator refuses is removed.
 ///
@@ -98,7 +98,7 @@ extension CachePolicy {
         if isRule, let entry { return decision(byRuleFor: entry, at: date) }
         let caching = entry.map { HTTPCaching(self, request, $0, usesHeuristics: usesHeuristics) }
         let decision = caching?.decision(at: date) ?? .send(entries.isEmpty ? .absent : .varies)
-        guard case .send = decision else { return decision }
+        guard case .send = decision, !isRule else { return decision }
         return self == .onlyIfCached || CacheControl(request.headers).contains("only-if-cached") ? .fail : decision
     }
 

@@ -67,6 +67,8 @@ final class CacheStage {
         if keyRequest.headers["Cookie"] == nil, let cookie = cookies?.header(for: keyRequest.url, at: date) {
             keyRequest.headers["Cookie"] = cookie
         }
+        // The session is that of the account, and a renewed token is not another account.
+        if use.policy.isRule { keyRequest.headers["Authorization"] = nil }
         (validated, orOnError, orOffline, used) = (nil, nil, nil, nil)
         (isGenerated, isStale) = (false, false)
         var lookup = CacheLookup(request, keyRequest, by: use, at: date)

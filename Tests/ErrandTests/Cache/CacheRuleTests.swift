@@ -373,6 +373,24 @@ struct CacheRuleTests {
         #expect(other.violations == [])
     }
 
+    @Test(arguments: [CachePolicy.elseLoad, .time(.seconds(60)), .version(1)])
+    func `What is stored by a rule is found with a renewed token, whatever it varies by`(_ rule: CachePolicy)
+        async throws
+    {
+        let scene = try Scene { Scene.version($1, nil, ["Vary": "authorization, X-Color, Cookie"]) }
+        #expect(await scene.load(rule, headers: ["Authorization": "Bearer 1"]) == "v1 network")
+        #expect(await scene.load(rule, headers: ["Authorization": "Bearer 2"]) == "v1 cache")
+        #expect(await scene.load(rule, headers: ["Authorization": "Bearer 2", "X-Color": "red"]) == "v2 network")
+        #expect(await scene.load(.http, headers: ["Authorization": "Bearer 2"]) == "v3 network")
+        #expect(scene.violations == [])
+    }
+
+    @Test func `A rule sends what is not stored, whatever the request says`() async throws {
+        let scene = try Scene()
+        #expect(await scene.load(.elseLoad, headers: ["Cache-Control": "only-if-cached"]) == "v1 network")
+        #expect(await scene.load(.elseLoad, headers: ["Cache-Control": "only-if-cached"]) == "v1 cache")
+    }
+
     @Test func `OnlyIfCached sends nothing`() async throws {
         let scene = try Scene()
         #expect(await scene.load(.onlyIfCached) == "http 504")
