@@ -352,6 +352,7 @@ extension APIProxy: ErrorHookOwner {
         // Before the new session: it would let those through that wait for a login, with the old one's credentials.
         cancel(loads.claimAll(where: isOfSession))
         for login in logins { login.startNewSession() }
+        queue.endPauses(of: logins)
         // Also without a default service: requests may have their own, with the cookies of the proxy.
         for jar in jars { cache?.endSessions(of: jar) }
         // Those that have begun meanwhile.

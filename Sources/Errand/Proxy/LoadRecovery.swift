@@ -173,7 +173,12 @@ final class LoadRecovery<Value: Sendable> {
 
     private func backOff(after error: APIError, _ decision: Bool?, hasProgress: Bool) async throws(APIError) {
         let date = proxy.clock.date
-        let serverDelay = error.response?.headers.retryAfter(at: date, limit: policy.maxRetryAfter)
+        let requested = error.response?.headers.retryAfter(at: date)
+        if decision != true, policy.isRetryable(error), let requested, requested > policy.maxRetryAfter {
+            if let response = error.response { pauseHost(after: response) }
+            throw error.withReason("the server asks for a longer delay than the retry policy allows")
+        }
+        let serverDelay = requested.map { min($0, policy.maxRetryAfter) }
         if isOfRelogin, let serverDelay, serverDelay > call.service.reloginTimeout / 4 { throw error }
         // It would end as a timeout, without the response. At its deadline, one that falls back uses what is stored.
         if let serverDelay, let end = proxy.loads.deadline(of: call.id), call.cache?.rule != .fallback,
@@ -212,9 +217,9 @@ final class LoadRecovery<Value: Sendable> {
     private func pause(after response: APIResponse, at date: Date) -> Duration? {
         guard response.status == 429, policy.pausesHost, call.exchangeLane != nil, isOfService(response),
             !proxy.loads.needsNoPlace(call.id),
-            let delay = response.headers.retryAfter(at: date, limit: policy.maxRetryAfter), delay > .zero
+            let delay = response.headers.retryAfter(at: date), delay > .zero
         else { return nil }
-        return delay
+        return min(delay, policy.maxRetryAfter)
     }
 
     /// Counts the retry; throws `error` when the load is not sent again.

@@ -144,6 +144,16 @@ final class RequestQueue: Sendable {
         return rest
     }
 
+    /// The next user may not be the one who has made too many requests.
+    func endPauses(of services: [some AnyObject]) {
+        let services = services.map(ObjectIdentifier.init)
+        update { state in
+            let paused = state.pauses.keys.filter { key in key.service.map(services.contains) == true }
+            for key in paused { state.pauses.removeValue(forKey: key) }
+            return !paused.isEmpty
+        }
+    }
+
     /// Each hold is followed by ``resume(_:)``.
     func hold(_ lane: QueueLane) { state.withLock { $0.holds[lane.key, default: 0] += 1 } }
     func resume(_ lane: QueueLane) { update { $0.endHold(of: lane.key) } }

@@ -28,10 +28,11 @@ public struct RetryPolicy: Sendable {
     public var maxDelay: Duration = .seconds(10)
     /// The longest delay that a server may request with `Retry-After` (RFC 9110 section 10.2.3); 60 s by default.
     ///
-    /// A longer delay is reduced to this value. A load whose deadline would pass before its end fails at once, with the response,
-    /// unless it has ``CachePolicy/fallback``. After status 429 (RFC 6585 section 4), all requests of the service to the host that
-    /// are in the queue wait for the delay there, in order, and can be cancelled as usual; not those whose turn has come, whose
-    /// headers or adapters take longer. Requests of a relogin do not wait.
+    /// A load whose server requests a longer delay fails at once, with the response, unless ``decide`` returns true: then it waits
+    /// for this time. A load whose deadline would pass before the end of the delay fails at once as well, unless it has
+    /// ``CachePolicy/fallback``. After status 429 (RFC 6585 section 4), all requests of the service to the host that are in the
+    /// queue wait there, in order, for the delay, but at most for this time, and can be cancelled as usual; not those whose turn
+    /// has come, whose headers or adapters take longer. Requests of a relogin do not wait. A logout ends the wait.
     public var maxRetryAfter: Duration = .seconds(60)
     /// Decides whether a load is sent again after an error; `nil` by default.
     ///
@@ -110,19 +111,20 @@ extension APIError {
 }
 
 extension HTTPHeaders {
-    /// The delay that the server asks for (RFC 9110 section 10.2.3).
-    func retryAfter(at date: Date, limit: Duration) -> Duration? {
+    /// The delay that the server asks for (RFC 9110 section 10.2.3), at most about 68 years.
+    func retryAfter(at date: Date) -> Duration? {
+        let limit = Duration.seconds(Int32.max)
         guard let text = self["Retry-After"]?.trimmingCharacters(in: .whitespaces), !text.isEmpty else { return nil }
         if text.utf8.allSatisfy(\.isASCIIDigit) {
             // A number that does not fit is above the limit as well.
-            return Swift.min(Int32(text).map { .seconds($0) } ?? limit, limit)
+            return Int32(text).map { .seconds($0) } ?? limit
         }
         guard let moment = CookieDate.parse(text.utf8) else { return nil }
         // By the server's clock, if it is known (RFC 9111 section 4.2.3).
         let age = TimeInterval(CacheControl.seconds(self["Age"]) ?? 0)
         let now = self["Date"].flatMap(HTTPDate.parse)?.addingTimeInterval(age) ?? date
         let seconds = moment.timeIntervalSince(now)
-        return Swift.min(.seconds(Swift.min(Swift.max(seconds, 0), 1e9)), limit)
+        return .seconds(Swift.min(Swift.max(seconds, 0), limit / .seconds(1)))
     }
 }
 

@@ -281,7 +281,7 @@ struct RetryTests {
 
     @Test(
         arguments: [429, 503],
-        [("7", Duration.seconds(7)), ("Tue, 14 Nov 2023 22:13:50 GMT", .seconds(30)), ("3600", .seconds(60))]
+        [("7", Duration.seconds(7)), ("Tue, 14 Nov 2023 22:13:50 GMT", .seconds(30)), ("60", .seconds(60))]
     )
     func `A method that is not idempotent is repeated after Retry-After, with which a server asks for that`(
         _ status: Int,
@@ -307,11 +307,14 @@ struct RetryTests {
     }
 
     @Test func `Retry-After makes a load wait no longer than its policy allows`() async {
-        let responses = Responses([.status(503, headers: ["Retry-After": "3600"]), .json(goodsJSON([]))])
+        let responses = Responses([.status(503, headers: ["Retry-After": "3"]), .json(goodsJSON([]))])
         let transport = ScriptedTransport { _ in responses.next() }
         let proxy = proxy(transport) { ($0.baseDelay, $0.maxRetryAfter) = (.zero, .seconds(3)) }
         request(proxy).loadRetainingSelf()
         await expectSentAgain(after: .seconds(3), by: proxy, transport)
+        let long = ScriptedTransport { _ in .status(503, headers: ["Retry-After": "4"]) }
+        request(self.proxy(long) { $0.maxRetryAfter = .seconds(3) }).loadRetainingSelf()
+        #expect(await screen.ending() == .failure(.http))
     }
 
     @Test(arguments: [
@@ -399,16 +402,42 @@ struct RetryTests {
     @Test(
         .fault(60),
         arguments: [
-            ("0", Duration.zero), ("7", .seconds(7)), ("61", .seconds(60)), ("315360000", .seconds(60)),
-            ("99999999999999999999999999", .seconds(60)), ("Tue, 14 Nov 2023 22:13:50 GMT", .seconds(30)),
+            ("0", Duration.zero), ("7", .seconds(7)), ("61", .seconds(61)), ("315360000", .seconds(315_360_000)),
+            ("99999999999999999999999999", .seconds(Int32.max)), ("Tue, 14 Nov 2023 22:13:50 GMT", .seconds(30)),
             ("Tuesday, 14-Nov-23 22:13:50 GMT", .seconds(30)), ("Tue Nov 14 22:13:50 2023", .seconds(30)),
-            ("Fri, 14 Nov 2053 22:13:50 GMT", .seconds(60)), ("Tue, 14 Nov 2000 22:13:50 GMT", .zero),
+            ("Fri, 14 Nov 2053 22:13:50 GMT", .seconds(946_771_230)), ("Tue, 14 Nov 2000 22:13:50 GMT", .zero),
             ("-5", nil), ("1.5", nil), ("soon", nil), ("", nil), ("７", nil),
         ] as [(String, Duration?)]
     )
-    func `Retry-After is seconds or a date, and never longer than the cap`(_ text: String, _ expected: Duration?) {
+    func `Retry-After is seconds or a date`(_ text: String, _ expected: Duration?) {
         let headers: HTTPHeaders = ["Retry-After": text]
-        #expect(headers.retryAfter(at: clock.date, limit: .seconds(60)) == expected)
+        #expect(headers.retryAfter(at: clock.date) == expected)
+    }
+
+    @Test(
+        .fault(60),
+        arguments: ["61", "315360000", "99999999999999999999", "Fri, 14 Nov 2053 22:13:50 GMT"],
+        [429, 503]
+    )
+    func `A load whose server asks for a longer delay than the policy allows fails at once`(
+        _ delay: String,
+        _ status: Int
+    ) async {
+        let transport = ScriptedTransport { _ in .status(status, headers: ["Retry-After": delay]) }
+        let request = request(proxy(transport))
+        request.loadData()
+        #expect(await screen.ending() == .failure(.http))
+        #expect(request.error?.status == status)
+        #expect(request.error?.reason?.contains("longer delay than the retry policy allows") == true)
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test(.fault(60)) func `An app that decides to send it again waits for the longest delay of the policy`() async {
+        let responses = Responses([.status(503, headers: ["Retry-After": "3600"]), .json(goodsJSON([]))])
+        let transport = ScriptedTransport { _ in responses.next() }
+        let proxy = proxy(transport) { $0.decide = { _, _ in true } }
+        request(proxy).loadRetainingSelf()
+        await expectSentAgain(after: .seconds(60), by: proxy, transport)
     }
 
     @Test func `Each wait is random, from zero to a limit that doubles up to the maximum`() {
@@ -455,11 +484,11 @@ struct RetryTests {
         let headers: HTTPHeaders = [
             "Date": "Tue, 14 Nov 2023 \(hour):13:20 GMT", "Retry-After": "Tue, 14 Nov 2023 \(hour):13:25 GMT",
         ]
-        #expect(headers.retryAfter(at: clock.date, limit: .seconds(60)) == .seconds(5))
+        #expect(headers.retryAfter(at: clock.date) == .seconds(5))
         // A cache has kept it since.
         var stored = headers
         stored["Age"] = "3"
-        #expect(stored.retryAfter(at: clock.date, limit: .seconds(60)) == .seconds(2))
+        #expect(stored.retryAfter(at: clock.date) == .seconds(2))
     }
 
     @Test func `The budget ignores loads that are older than a minute`() {
@@ -808,6 +837,41 @@ struct TooManyRequestsTests {
         #expect(transport.requests.count == 3)
         for request in refused + waiting { request.cancelAllRequests() }
         #expect(proxy.queuedCount == 0)
+    }
+
+    @Test(arguments: [false, true])
+    func `A delay that the policy does not allow pauses the host for the longest one`(_ isAdapted: Bool) async {
+        let tries = Counter()
+        let transport = ScriptedTransport { _ in
+            guard tries.next() == 1 else { return .json(goodsJSON([])) }
+            return .status(isAdapted ? 403 : 429, headers: ["Retry-After": "3600"])
+        }
+        let proxy = proxy(transport, policy: RetryPolicy())
+        proxy.defaultService?.adapters.response = [
+            Adapter { response, _ in if response.status == 403 { response.status = 429 } }
+        ]
+        let refused = load(1, proxy)
+        #expect(await screen.ending() == .failure(.http))
+        let waiting = load(2, proxy)
+        await clock.waitForSleepers()
+        #expect(proxy.queuedCount == 2 && transport.requests.count == 1)
+        clock.advance(by: .seconds(60))
+        #expect(await screen.endings(2) == [.success, .success])
+        withExtendedLifetime(refused + waiting) {}
+    }
+
+    @Test(arguments: [false, true])
+    func `The pause of one user ends with the session`(_ isSwitch: Bool) async {
+        let (transport, _) = limited(to: 1)
+        let proxy = proxy(transport)
+        let former = load(2, proxy)
+        await clock.waitForSleepers()
+        await suspend(while: proxy.queuedCount < 1)
+        if isSwitch { proxy.switchAccount(to: CookieJar()) } else { proxy.logout() }
+        #expect(await screen.endings(2) == [.success, .cancelled])
+        let next = load(1, proxy)
+        await suspend(while: transport.requests.count < 3)
+        for request in former + next { request.cancelAllRequests() }
     }
 
     @Test func `A load without retries pauses no other`() async {
