@@ -292,7 +292,9 @@ extension APIService {
     }
 
     private func isExpiry(_ failure: ServerFailure, _ type: APIErrorType, in response: APIResponse) -> Bool {
-        if type == .http, loginExpiredStatuses.contains(response.status) { return true }
+        // Another origin, to which a redirect has led, knows nothing of the login.
+        let isRedirected = response.redirects.first.map { !response.url.hasSameOrigin(as: $0) } ?? false
+        if type == .http, loginExpiredStatuses.contains(response.status), !isRedirected { return true }
         return failure.code.map { envelope?.loginExpiredCodes.contains($0) == true } == true
     }
 }

@@ -176,6 +176,8 @@ public struct APIService: Sendable {
     }
     /// The HTTP statuses that mean that the login has expired, unless ``APIRequestOptions/acceptedStatuses`` contains them; 401 by
     /// default.
+    ///
+    /// Not those of another origin, to which a redirect has led.
     public var loginExpiredStatuses: Set<Int> {
         get { contents.loginExpiredStatuses }
         set { contents.loginExpiredStatuses = newValue }

@@ -68,7 +68,7 @@ struct ReloginTests {
         request.method = .get
         for _ in 0..<7 {
             request.loadData()
-            #expect(await screen.ending() == .failure(.loginExpired))
+            #expect(await screen.ending() == .failure(.http))
         }
         #expect(account.logins == 0 && account.expiries == 0)
         #expect(transport.requests.count == 14)
