@@ -56,7 +56,7 @@ struct URLReference {
     }
 
     /// RFC 3986 section 5.2.4; a path that does not begin with `/` is unchanged.
-    private static func removingDotSegments(from path: String) -> String {
+    static func removingDotSegments(from path: String) -> String {
         guard path.utf8.first == UInt8(ascii: "/") else { return path }
         let segments = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
         var kept: [Substring] = []

@@ -307,10 +307,10 @@ struct BaseURL: Sendable {
     init(_ url: URL) {
         let text = url.absoluteString
         let end = text.utf8.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? text.endIndex
-        var prefix = text[..<end]
+        var prefix = Self.removingDotSegments(from: String(text[..<end]))[...]
         while prefix.utf8.last == UInt8(ascii: "/") { prefix.removeLast() }
         self.prefix = String(prefix)
-        endsWithSlash = prefix.endIndex < end
+        endsWithSlash = prefix.endIndex < prefix.base.endIndex
         query = String(Substring(text.utf8[end...].prefix { $0 != UInt8(ascii: "#") }.dropFirst()))
         hasHost = url.host != nil
         queueHost = url.queueHost
@@ -324,8 +324,17 @@ struct BaseURL: Sendable {
         let isBase = path.isEmpty || path.utf8.first == UInt8(ascii: "?")
         if isBase ? endsWithSlash : path.utf8.first != UInt8(ascii: "/") { text += "/" }
         text += path
+        if path.utf8.contains(UInt8(ascii: ".")) { text = Self.removingDotSegments(from: text) }
         for part in [self.query, query] where !part.isEmpty { text.append(query: part) }
         return URL(verbatim: text)
+    }
+
+    /// Of the path, which URLSession would resolve as well.
+    private static func removingDotSegments(from url: String) -> String {
+        let query = url.drop { $0 != "?" }
+        let parts = url[..<query.startIndex].split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+        guard parts.count == 4 else { return url }
+        return parts[..<3].joined(separator: "/") + URLReference.removingDotSegments(from: "/\(parts[3])") + query
     }
 }
 
