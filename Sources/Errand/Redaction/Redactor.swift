@@ -15,7 +15,8 @@ public import Foundation
 /// Without names of the app, these are shown: the HTTP headers that contain no credentials, no validators and no free text; the
 /// URLs in `Location`, `Content-Location`, `Origin` and `Referer`, redacted like any URL; of JSON, `null` and the members
 /// `errcode`, `errno`, `errorCode` and `error_code` where they are integers from 0 to 999999; scheme, host, port and path of a
-/// URL. A parameter in a path is shown only where the path is not known with `{name}` for its parameters, as in ``APIError/path``.
+/// URL, apart from segments of more than 40 bytes that look like tokens. A parameter in a path is shown only where the path is
+/// not known with `{name}` for its parameters, as in ``APIError/path``.
 ///
 /// Names can be secrets as well, such as members whose names are e-mail addresses; see ``name(_:)`` for the names that are shown.
 public struct Redactor: Sendable {
@@ -235,6 +236,12 @@ enum NameShape {
         return text.utf8.split { "_-.:/".utf8.contains($0) }.allSatisfy { word in
             isWord(word, longest: word.contains(where: \.isASCIIDigit) ? 20 : 64)
         }
+    }
+
+    /// Of any length, such as the name of a method.
+    static func isPartOfName(_ word: Substring.UTF8View) -> Bool {
+        let capitals = word.count { $0.isASCIILetter && $0 < UInt8(ascii: "a") }
+        return isWord(word) || capitals * 4 <= word.count && word.count(where: \.isASCIIDigit) <= 3
     }
 
     /// A random token has more capitals than a name.

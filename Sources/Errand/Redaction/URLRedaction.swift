@@ -1,6 +1,8 @@
 /// The printable forms of URLs, paths and queries.
 struct URLRedaction {
     private static let itemLimit = 1_000
+    /// More than a UUID or a hash of Git has.
+    private static let longestSegment = 40
 
     let redactor: Redactor
 
@@ -43,9 +45,9 @@ struct URLRedaction {
 
     /// Returns a URL or a path without user, password, query and fragment.
     ///
-    /// What is after a `;` in a segment, or after an encoded `;`, `?` or `#`, is hidden like a query. A text that some parsers read
-    /// as another URL, because of control characters, or of credentials in an unusual place, is hidden as a whole, and so is one of
-    /// more than 8 KB.
+    /// What is after a `;` in a segment, or after an encoded `;`, `?` or `#`, is hidden like a query, and so is a long segment that
+    /// looks like a token. A text that some parsers read as another URL, because of control characters, or of credentials in an
+    /// unusual place, is hidden as a whole, and so is one of more than 8 KB.
     static func path(_ text: String) -> String {
         guard text.utf8.prefix(while: { !$0.endsPath }).count <= Redactor.urlLimit else {
             return Redactor.hidden(text.utf8)
@@ -101,10 +103,14 @@ struct URLRedaction {
     }
 
     private static func segments(_ path: Substring) -> String {
-        guard path.utf8.contains(where: { $0 == UInt8(ascii: ";") || $0 == UInt8(ascii: "%") }) else {
+        guard path.utf8.count > longestSegment || path.utf8.contains(where: { ";%".utf8.contains($0) }) else {
             return String(path)
         }
         return path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map { segment in
+            let words = segment.split { !$0.isASCIIAlphanumeric }
+            guard segment.count <= longestSegment || words.allSatisfy(NameShape.isPartOfName) else {
+                return Redactor.hidden(segment)
+            }
             guard let end = endOfShown(segment) else { return String(Substring(segment)) }
             return "\(Substring(segment[..<end]))\(Redactor.hidden(segment[end...]))"
         }.joined(separator: "/")

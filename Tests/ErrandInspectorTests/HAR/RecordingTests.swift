@@ -439,7 +439,7 @@ struct LimitTests {
         for session in [few, small] {
             for load in 1...4 as ClosedRange<UInt64> {
                 session.send(.began, load: load)
-                let path = "/" + String(repeating: "a", count: 99)
+                let path = String(repeating: "/a", count: 50)
                 session.send(.ended(.cancelled), load: load, path: path, at: Int(load))
             }
             #expect(session.recorder.count == 2)

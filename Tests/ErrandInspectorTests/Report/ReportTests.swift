@@ -154,7 +154,8 @@ struct ReportLengthTests {
     @Test("The end of a path, where those of one service differ, is never shortened", arguments: [0, 31, 32, 300])
     func endOfPath(_ length: Int) throws {
         let session = Session()
-        let paths = ["members", "messages", "state"].map { "/" + String(repeating: "r", count: length) + "/" + $0 }
+        let room = String(repeating: "r-", count: length).prefix(length)
+        let paths = ["members", "messages", "state"].map { "/\(room)/\($0)" }
         for (index, path) in paths.enumerated() {
             session.respond(HTTPRequest(.get, .shop(path)), HTTPResponse(status: 200), at: 20 * index)
         }

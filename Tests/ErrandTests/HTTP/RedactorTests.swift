@@ -229,6 +229,23 @@ struct RedactionTests {
             ("https://h/rooms/!a:b.test/members/@me:b.test", "https://h/rooms/!a:b.test/members/@me:b.test"),
             ("/rooms/%21a%3Ab.test/%40me%3Ab.test", "/rooms/%21a%3Ab.test/%40me%3Ab.test"),
             ("/a%zz%3", "/a%zz%3"), ("file:///c:/x", "file:///c:/x"),
+            (
+                "/verify/eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3/x?a",
+                "/verify/<redacted 61 bytes>/x?<redacted 1 bytes>"
+            ),
+            ("https://h/bot123456789:AAEabcdefghijklmnopqrstuvwxyz12345/send", "https://h/<redacted 47 bytes>/send"),
+            (
+                "/users/0f8fad5b-d9cd-469f-a165-70867728950e/da39a3ee5e6b4b0d3255bfef95601890afd80709",
+                "/users/0f8fad5b-d9cd-469f-a165-70867728950e/da39a3ee5e6b4b0d3255bfef95601890afd80709"
+            ),
+            (
+                "/posts/how-to-load-a-list-of-goods-and-to-cancel-it-by-its-id",
+                "/posts/how-to-load-a-list-of-goods-and-to-cancel-it-by-its-id"
+            ),
+            (
+                "/GetAllCustomersWithOutstandingInvoicesByRegion",
+                "/GetAllCustomersWithOutstandingInvoicesByRegion"
+            ),
         ]
     )
     func `A URL is shown without parts that may be secret`(_ url: String, _ shown: String) {
