@@ -17,9 +17,9 @@ public import Foundation
 @MainActor public protocol ReloginHandler: AnyObject, Sendable {
     /// Gets new credentials and stores them where the service's common headers or cookies use them.
     ///
-    /// Called after loads were refused, at most 5 times in 30 s; a load that needs one more relogin in this time fails at once.
-    /// Calls because of ``loginRenewalDate`` do not count. Calls that did not reach the server no longer count once a login has
-    /// succeeded.
+    /// Called after loads were refused, within 30 s at most 5 times without helping them, and at most 30 times in all; a load that
+    /// needs one more relogin in this time fails at once. Calls because of ``loginRenewalDate`` do not count. Calls that did not
+    /// reach the server no longer count once a login has succeeded.
     ///
     /// Calls for one service and environment never overlap; a handler of several of them must not use one refresh token for two
     /// calls. The next call begins when this one has returned, even if this one has exceeded
