@@ -112,7 +112,7 @@ import Foundation
     ///   - request: The image.
     ///   - priority: The priority among the images that wait; `normal` by default.
     /// - Returns: The image.
-    /// - Throws: Why the load failed.
+    /// - Throws: Why the load failed; `cancelled` also when the user has signed out before this call continues.
     public func image(
         for request: ImageRequest,
         priority: RequestPriority = .normal
@@ -143,7 +143,8 @@ import Foundation
 
     /// Keeps an image in memory instead of the one of a request, for example one that the user has just uploaded.
     ///
-    /// What the proxy's cache has stored remains; a load with `CachePolicy.reload` replaces what the policy of ``options`` has stored.
+    /// What the proxy's cache has stored remains; a load with `CachePolicy.reload` replaces what the policy of ``options`` has
+    /// stored.
     ///
     /// - Parameters:
     ///   - image: The image; `nil` only removes the one of the request, which is then loaded again. What loads of its URL that

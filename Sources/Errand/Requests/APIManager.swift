@@ -146,7 +146,7 @@ extension APIManager {
     ///     main actor is busy, only the newest report is delivered. Not called for a load that was already running. None by
     ///     default.
     /// - Returns: The response.
-    /// - Throws: Why the load failed; `cancelled` when it was cancelled.
+    /// - Throws: Why the load failed; `cancelled` when it was cancelled, or when the user has signed out before this call continues.
     public func value(
         params: RequestParams = .source,
         progress: (@MainActor (TransferProgress) -> Void)? = nil
