@@ -69,10 +69,7 @@ private final class StreamIteration<Element: Sendable>: AsyncIteratorProtocol, S
         }
         let loads = elements.proxy.loads
         return try await withTaskCancellationHandler {
-            let next = await buffer.next(isActive: loads.contains(id))
-            guard case .success(.some) = next, !loads.contains(id) else { return next }
-            // Not after a cancel, which ends the load before its elements are read; every other ending is for the next call.
-            return await buffer.isCancelled() ? .failure(APIError(.cancelled)) : next
+            await buffer.next { loads.contains(id) }
         } onCancel: {
             leaveOnce()
         }.get()
@@ -81,16 +78,15 @@ private final class StreamIteration<Element: Sendable>: AsyncIteratorProtocol, S
 
 /// The elements between a load and the iteration that reads them; those of one part of the response at a time.
 final class StreamBuffer<Element: Sendable>: Sendable {
-    private typealias Reader = CheckedContinuation<Result<Element?, APIError>, Never>
-    private typealias Writer = CheckedContinuation<Void, Never>
+    private typealias Waiter = CheckedContinuation<Void, Never>
 
     private struct State {
         /// In reverse order.
         var elements: [Element] = []
         var end: Result<Void, APIError>?
-        var reader: Reader?
-        var endWaiter: Writer?
-        var writer: Writer?
+        var reader: Waiter?
+        /// Waits until all elements are read.
+        var writer: Waiter?
     }
 
     private let state = Lock(State())
@@ -98,66 +94,50 @@ final class StreamBuffer<Element: Sendable>: Sendable {
     /// Returns when all elements are read.
     func put(_ elements: [Element]) async {
         await withCheckedContinuation { writer in
-            let (reader, next, isWaiting) = state.withLock { state -> (Reader?, Element?, Bool) in
-                guard state.end == nil else { return (nil, nil, false) }
-                state.elements = elements.reversed()
-                let next = state.reader == nil ? nil : state.elements.popLast()
-                if !state.elements.isEmpty { state.writer = writer }
-                return (exchange(&state.reader, with: nil), next, !state.elements.isEmpty)
+            let (reader, hasEnded) = state.withLock { state in
+                guard state.end == nil else { return (Waiter?.none, true) }
+                (state.elements, state.writer) = (elements.reversed(), writer)
+                return (exchange(&state.reader, with: nil), false)
             }
-            reader?.resume(returning: .success(next))
-            if !isWaiting { writer.resume() }
+            reader?.resume()
+            if hasEnded { writer.resume() }
         }
     }
 
-    /// While its load is active, an element; afterwards one only when it is known that the load was not cancelled.
-    func next(isActive: Bool) async -> Result<Element?, APIError> {
-        await withCheckedContinuation { reader in
-            let (next, writer) = state.withLock { state -> (Result<Element?, APIError>?, Writer?) in
-                guard isActive || state.end != nil else {
-                    state.reader = reader
-                    return (nil, nil)
-                }
-                if let element = state.elements.popLast() {
-                    return (.success(element), state.elements.isEmpty ? exchange(&state.writer, with: nil) : nil)
-                }
-                let writer = exchange(&state.writer, with: nil)
-                if let end = state.end { return (end.map { nil }, writer) }
-                state.reader = reader
-                return (nil, writer)
+    /// While its load is active, an element; afterwards one only when it is known that the load was not cancelled: a cancel ends
+    /// the load before it ends this buffer.
+    func next(whileActive isActive: () -> Bool) async -> Result<Element?, APIError> {
+        while true {
+            let isActive = isActive()
+            let (next, writer) = state.withLock { state -> (Result<Element?, APIError>?, Waiter?) in
+                guard isActive || state.end != nil else { return (nil, nil) }
+                let element = state.elements.popLast()
+                let writer = state.elements.isEmpty ? exchange(&state.writer, with: nil) : nil
+                return (element.map(Result.success) ?? state.end.map { $0.map { nil } }, writer)
             }
             writer?.resume()
-            if let next { reader.resume(returning: next) }
-        }
-    }
-
-    /// Waits for the end.
-    func isCancelled() async -> Bool {
-        await withCheckedContinuation { waiter in
-            let hasEnded = state.withLock { state in
-                if state.end == nil { state.endWaiter = waiter }
-                return state.end != nil
+            if let next { return next }
+            await withCheckedContinuation { reader in
+                let hasNext = state.withLock { state in
+                    let hasNext = state.end != nil || isActive && !state.elements.isEmpty
+                    if !hasNext { state.reader = reader }
+                    return hasNext
+                }
+                if hasNext { reader.resume() }
             }
-            if hasEnded { waiter.resume() }
         }
-        return state.withLock { $0.end?.error?.type == .cancelled }
     }
 
     /// Only the first end counts.
     func finish(_ end: Result<Void, APIError>) {
-        typealias Waiting = (reader: Reader?, next: Element?, writer: Writer?, end: Writer?)
         // What is dropped is released without the lock.
-        let (waiting, _) = state.withLock { state -> (Waiting, [Element]) in
-            guard state.end == nil else { return ((nil, nil, nil, nil), []) }
+        let (waiters, _) = state.withLock { state -> ([Waiter?], [Element]) in
+            guard state.end == nil else { return ([], []) }
             state.end = end
             // Nothing is delivered after a cancel.
             let dropped = end.error?.type == .cancelled ? exchange(&state.elements, with: []) : []
-            let reader = exchange(&state.reader, with: nil)
-            let next = reader == nil ? nil : state.elements.popLast()
-            return ((reader, next, exchange(&state.writer, with: nil), exchange(&state.endWaiter, with: nil)), dropped)
+            return ([exchange(&state.reader, with: nil), exchange(&state.writer, with: nil)], dropped)
         }
-        waiting.reader?.resume(returning: waiting.next.map(Result.success) ?? end.map { nil })
-        waiting.writer?.resume()
-        waiting.end?.resume()
+        for waiter in waiters { waiter?.resume() }
     }
 }
