@@ -34,13 +34,13 @@ final class ResponseStream: HTTPBodyReceiver {
         var bytes: [UInt8] = []
         /// The number of those that the handler has and has not delivered.
         var taken = 0
-        var isDraining = false
+        /// Passes the bytes on, while there are some.
+        var drain: Task<Void, Never>?
         var isClosed = false
         /// Why it was closed, if the handler cannot read on.
         var failure: APIError?
         var head: HTTPHeaders?
         var ready: (@Sendable () -> Void)?
-        var waiter: CheckedContinuation<Void, Never>?
     }
 
     private let handler: any StreamHandler
@@ -68,17 +68,10 @@ final class ResponseStream: HTTPBodyReceiver {
     /// Throws why the handler could not take them.
     func end<Value>(with result: Result<Value, APIError>) async throws(APIError) -> Value {
         if Task.isCancelled { close() }
-        await withCheckedContinuation { continuation in
-            let isDone = state.withLock { state in
-                guard state.isDraining else {
-                    state.isClosed = true
-                    return true
-                }
-                state.waiter = continuation
-                return false
-            }
-            if isDone { continuation.resume() }
-        }
+        while let drain = state.withLock({ state in
+            state.isClosed = state.isClosed || state.drain == nil
+            return state.drain
+        }) { await drain.value }
         if let failure = state.withLock(\.failure) { throw failure }
         let value = try result.get()
         try await handler.finish()
@@ -95,7 +88,7 @@ final class ResponseStream: HTTPBodyReceiver {
     }
 
     func receive(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
-        let mustDrain = try state.withLock { state throws(TransportError) in
+        try state.withLock { state throws(TransportError) in
             guard !state.isClosed else {
                 let failure = state.failure ?? APIError(.cancelled)
                 throw TransportError(.badResponse, "its elements could not be read", underlying: failure)
@@ -104,10 +97,9 @@ final class ResponseStream: HTTPBodyReceiver {
                 throw TransportError(.responseTooLarge, "the app takes it more slowly than the transport delivers it")
             }
             state.bytes += bytes
-            return !exchange(&state.isDraining, with: true)
+            // Started when there is something to do, because most streams are silent most of the time.
+            state.drain = state.drain ?? Task { await drain() }
         }
-        // Started when there is something to do, because most streams are silent most of the time.
-        if mustDrain { Task { await drain() } }
     }
 
     func hasRoom(orCall ready: @escaping @Sendable () -> Void) -> Bool {
@@ -132,19 +124,16 @@ final class ResponseStream: HTTPBodyReceiver {
         }
     }
 
-    /// Returns `nil` when there is nothing left, and no other drain has begun.
+    /// Returns `nil` when there is nothing left; the next bytes begin another drain.
     private func take() -> [UInt8]? {
-        let (result, waiter) = state.withLock { state in
+        state.withLock { state in
             guard !state.bytes.isEmpty, !state.isClosed else {
-                state.isDraining = false
-                if state.waiter != nil { state.isClosed = true }
-                return ([UInt8]?.none, exchange(&state.waiter, with: nil))
+                state.drain = nil
+                return nil
             }
             state.taken = state.bytes.count
-            return (exchange(&state.bytes, with: []), nil)
+            return exchange(&state.bytes, with: [])
         }
-        waiter?.resume()
-        return result
     }
 
     /// Discards what has not been taken.
