@@ -1,4 +1,5 @@
 #if os(Linux)
+import CurlRuntime
 import Foundation
 import Synchronization
 

@@ -2,13 +2,7 @@
 import CurlRuntime
 
 /// What the system has done with the bytes that libcurl has written to a connection.
-struct CurlSending {
-    /// For how long it has sent nothing, or received no acknowledgement, in nanoseconds.
-    let silence: Int64
-    let acknowledgedBytes: Int64
-    /// Those that are not acknowledged.
-    let queuedBytes: Int64
-}
+typealias CurlSending = curlrt_sending
 
 /// The sockets that the transfers of one loop have open.
 ///
@@ -42,13 +36,8 @@ final class CurlSockets: @unchecked Sendable {
 
     /// Of the connection from a local port; `nil` if it is not known.
     func sending(fromPort port: Int32) -> CurlSending? {
-        var sending = curlrt_sending()
-        guard curlrt_sockets_sending(pointer, port, &sending) else { return nil }
-        return CurlSending(
-            silence: sending.silence,
-            acknowledgedBytes: sending.acknowledged,
-            queuedBytes: sending.queued
-        )
+        var sending = CurlSending()
+        return curlrt_sockets_sending(pointer, port, &sending) ? sending : nil
     }
 
     func beginMeasuring() { curlrt_sockets_begin_measuring(pointer) }

@@ -1,4 +1,5 @@
 #if os(Linux)
+import CurlRuntime
 import Foundation
 
 /// The body of one request while it is sent.
@@ -109,9 +110,9 @@ struct CurlUploadPassage {
     mutating func isMoving(libcurlSent bytes: Int64, on connection: CurlSending, isSmall: Bool = false) -> Bool {
         let (hasGrown, wasQueued) = (bytes != libcurlSent, isQueued)
         if hasGrown {
-            (libcurlSent, end) = (bytes, connection.acknowledgedBytes + connection.queuedBytes + Self.libcurlBytes)
+            (libcurlSent, end) = (bytes, connection.acknowledged + connection.queued + Self.libcurlBytes)
         }
-        isQueued = connection.queuedBytes > 0 && connection.acknowledgedBytes < end
+        isQueued = connection.queued > 0 && connection.acknowledged < end
         return hasGrown && !isSmall || wasQueued || isQueued
     }
 }

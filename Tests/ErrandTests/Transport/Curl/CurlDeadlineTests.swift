@@ -1,4 +1,5 @@
 #if os(Linux)
+import CurlRuntime
 import ErrandTesting
 import FixtureServer
 import Foundation
@@ -154,7 +155,7 @@ struct CurlDeadlineTests {
     @Test func `What a connection sends for other requests is no progress of an upload`() {
         var passage = CurlUploadPassage()
         func isMoving(_ bytes: Int64, _ acknowledged: Int64, _ queued: Int64, isSmall: Bool = false) -> Bool {
-            let connection = CurlSending(silence: 0, acknowledgedBytes: acknowledged, queuedBytes: queued)
+            let connection = CurlSending(silence: 0, acknowledged: acknowledged, queued: queued)
             return passage.isMoving(libcurlSent: bytes, on: connection, isSmall: isSmall)
         }
         // Its server opens its window no more, while the system sends what may be of it, and then others' bytes.
