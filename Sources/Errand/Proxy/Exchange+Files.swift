@@ -40,8 +40,8 @@ extension Exchange {
             throw TransportError(.badResponse, "the server has no rest of the file").askingForRetry
         }
         var statuses = statuses
-        if file.holdsBack {
-            // It is read in memory, and the part is kept.
+        if !isStreamed, response.isSuccess, ![204, 205].contains(response.status) {
+            // It may be a failure in the place of the rest: it is read in memory, and the part is kept.
             guard resumption.isComplete(response) else { return response }
             statuses.insert(response.status)
             let count = Int64(response.body.count)

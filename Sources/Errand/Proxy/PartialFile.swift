@@ -15,16 +15,14 @@ final class PartialFile: LoadFile {
         var record = PartialRecord()
         /// Where the next bytes go, and where those of the response begin.
         var (offset, start): (Int64, Int64) = (0, 0)
-        var isContinuing = false
+        var isContinuing: Bool { start > 0 }
         /// Where the request goes that is sent now, if a redirect has led there.
         var source: String?
         /// Whether the response has a body that is stored in memory, and not one for the file.
         var refusesBody = false
-        /// Whether that is so because the body may be a failure.
-        var holdsBack = false
         var mustStartAgain = false
         var isSyncing = false
-        var (isRemoved, isCommitted) = (false, false)
+        var isRemoved = false
         /// After it, nothing is written: a gap would be taken for content.
         var failure: SystemError?
         /// Where the bytes of the response end; `nil` for one that is not a part.
@@ -78,7 +76,7 @@ final class PartialFile: LoadFile {
                     if offset == 0 || holder.decidesToRemove() { names.remove() }
                     throw TransportError.cancelledUnsent
                 }
-                (state.record, state.offset, state.isContinuing, state.file) = (record, offset, offset > 0, file)
+                (state.record, state.offset, state.start, state.file) = (record, offset, offset, file)
             }
             return record.conditions(from: offset)
         } catch {
@@ -98,9 +96,6 @@ final class PartialFile: LoadFile {
         }
     }
 
-    /// Whether the last response is in memory, because it may say why the file is not continued.
-    var holdsBack: Bool { state.withLock(\.holdsBack) }
-
     // MARK: The end
 
     /// Without the lock, because it is asked for on the main actor.
@@ -114,19 +109,18 @@ final class PartialFile: LoadFile {
     func discard(isRefused: Bool) {
         willDiscard()
         if isRefused { state.withLock { $0.isRemoved = true } }
-        close()
+        close(isCommitted: false)
     }
 
     func commit() throws(TransportError) {
         let result = freeingBlocksLater(target) { [names, place] in
             Result { () throws(SystemError) in try place.move(from: names.file.path) }
         }
-        if let file = try? result.get() {
-            location.didMove(to: file)
-            state.withLock { $0.isCommitted = true }
-        }
-        discard(isRefused: false)
-        do throws(SystemError) { _ = try result.get() } catch { throw TransportError(cannotWrite: target, error) }
+        let file = try? result.get()
+        if let file { location.didMove(to: file) }
+        willDiscard()
+        close(isCommitted: file != nil)
+        _ = try result.mapError { TransportError(cannotWrite: target, $0) }.get()
     }
 
     /// Removes what is stored if the server has refused to continue it; returns whether a new request may have everything.
@@ -145,7 +139,7 @@ final class PartialFile: LoadFile {
         try finish()
     }
 
-    private func close() {
+    private func close(isCommitted: Bool) {
         let former = state.withLock { state in
             let former = state
             (state.file, state.ready) = (nil, nil)
@@ -156,7 +150,7 @@ final class PartialFile: LoadFile {
         // Afterwards nothing writes the record: what begins later finds no file.
         queue.sync {}
         let isRemovedByApp = holder.decidesToRemove()
-        if former.isCommitted {
+        if isCommitted {
             // Another process may have a file of that name already.
             names.removeRecord()
         } else if state.withLock(\.isRemoved) || isRemovedByApp || former.offset == 0 || !former.record.isResumable {
@@ -181,10 +175,8 @@ extension PartialFile: HTTPBodyReceiver {
             try continueBody(headers)
             return true
         case 200...203, 206..<300:
-            if isContinuing, headers.mayBeOfFailure {
-                state.withLock { ($0.holdsBack, $0.refusesBody) = (true, true) }
-                return false
-            }
+            // It may say why the file is not continued.
+            if isContinuing, headers.mayBeOfFailure { fallthrough }
             try restart(as: PartialRecord(headers, key: key, source: state.withLock(\.source)))
             return true
         default:
@@ -206,7 +198,7 @@ extension PartialFile: HTTPBodyReceiver {
                 throw TransportError(.badResponse, "the server sent another part than was requested")
             }
             let isCurrent = state.record.isCurrent(length: part.length)
-            (state.record.length, state.end, state.start) = (part.length, part.end, state.offset)
+            (state.record.length, state.end) = (part.length, part.end)
             state.refusesBody = false
             // As one of this start of the machine, in which what follows is kept as well.
             if !isCurrent { try? state.record.write(names, synchronizes: false) }
