@@ -49,11 +49,10 @@ final class StagedFile: LoadFile {
     /// Returns `false` if the folder was removed already.
     func make() throws(TransportError) -> Bool {
         try place.check()
-        let (isMade, error) = isRemoved.withLock { isRemoved -> (Bool, SystemError?) in
-            guard !isRemoved else { return (false, nil) }
-            return mkdir(folder, 0o700) == 0 ? (true, nil) : (false, .last("mkdir"))
+        let isMade = try isRemoved.withLock { isRemoved throws(TransportError) in
+            guard isRemoved || mkdir(folder, 0o700) == 0 else { throw .init(cannotWrite: target, .last("mkdir")) }
+            return !isRemoved
         }
-        if let error { throw TransportError(cannotWrite: target, error) }
         if isMade { Self.removeRest(beside: folder, in: place.folder.path) }
         return isMade
     }
