@@ -34,10 +34,7 @@ public struct ActiveRequest: Sendable, Identifiable {
 
 /// How far a transfer is, and how fast, for ``APIProxy/activeRequests``.
 final class TransferMeter: Sendable {
-    private struct Mark {
-        let uptime: Duration
-        let bytes: Int64
-    }
+    private typealias Mark = (uptime: Duration, bytes: Int64)
 
     private struct State {
         var progress: TransferProgress?
@@ -67,7 +64,7 @@ final class TransferMeter: Sendable {
     }
 
     func record(_ progress: TransferProgress) {
-        let mark = Mark(uptime: clock.uptime, bytes: progress.completedBytes)
+        let mark: Mark = (clock.uptime, progress.completedBytes)
         state.withLock { state in
             let former = state.progress
             // An upload also begins anew after a redirect, or when its connection was lost.
