@@ -19,27 +19,28 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
     /// The type of a parameter.
     public typealias Value = (any Encodable & Sendable)?
 
-    fileprivate enum Layer: Sendable {
-        case values([String: AnyEncodable])
-        /// `removed` are the names of members that are not sent.
-        case object(any Encodable & Sendable, removed: Set<String> = [])
+    fileprivate struct Layer: Sendable {
+        /// A dictionary of `AnyEncodable`, or an object of the app.
+        let source: any Encodable & Sendable
+        /// The names of the members of an object that are not sent.
+        var removed: Set<String> = []
     }
 
     private var layers: [Layer]
 
     /// Creates parameters from a literal; a repeated name has its last value.
     public init(dictionaryLiteral elements: (String, Value)...) {
-        layers = [.values(Dictionary(elements.map { ($0, AnyEncodable($1)) }) { $1 })]
+        layers = [Layer(source: Dictionary(elements.map { ($0, AnyEncodable($1)) }) { $1 })]
     }
 
     /// Creates parameters from a dictionary.
     public init(_ values: [String: Value]) {
-        layers = [.values(values.mapValues(AnyEncodable.init))]
+        layers = [Layer(source: values.mapValues(AnyEncodable.init))]
     }
 
     /// Creates parameters from the members of an object, for example of a form.
     public init(encoding object: some Encodable & Sendable) {
-        layers = [.object(object)]
+        layers = [Layer(source: object)]
     }
 
     /// The value for a name.
@@ -50,31 +51,27 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
     /// adapter of parameters, the names are those that are sent.
     public subscript(name: String) -> Value {
         get {
-            for layer in layers.reversed() {
-                switch layer {
-                case .values(let values): if let value = values[name] { return value.value }
-                case .object:
-                    guard !layer.removed.contains(name) else { continue }
-                    let encoder = JSONEncoder.iso8601
-                    encoder.nonConformingFloatEncodingStrategy =
-                        .convertToString(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
-                    guard let member = (try? Self.tree(of: layer, with: encoder))?[name] else { continue }
-                    return member.plain
+            for layer in layers.reversed() where !layer.removed.contains(name) {
+                if let values = layer.values {
+                    if let value = values[name] { return value.value }
+                    continue
                 }
+                let encoder = JSONEncoder.iso8601
+                encoder.nonConformingFloatEncodingStrategy =
+                    .convertToString(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+                if let member = (try? Self.tree(of: layer, with: encoder))?[name] { return member.plain }
             }
             return nil
         }
         set {
             for index in layers.indices {
-                switch layers[index] {
-                case .values(var values):
-                    values[name] = nil
-                    layers[index] = .values(values)
-                case .object(let object, let removed):
-                    layers[index] = .object(object, removed: removed.union([name]))
+                if let values = layers[index].values {
+                    layers[index] = Layer(source: values.filter { $0.key != name })
+                } else {
+                    layers[index].removed.insert(name)
                 }
             }
-            if let newValue { layers.append(.values([name: AnyEncodable(newValue)])) }
+            if let newValue { layers.append(Layer(source: [name: AnyEncodable(newValue)])) }
         }
     }
 
@@ -90,11 +87,8 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
 extension APIParams: RedactedDescription {
     /// The names of the parameters, or the type of the object that holds them, without any value.
     public var description: String {
-        let texts: [String] = layers.flatMap { layer -> [String] in
-            switch layer {
-            case .values(let values): values.keys.sorted().map { Redactor.shared.name($0) }
-            case .object(let object, _): ["\(type(of: object))"]
-            }
+        let texts: [String] = layers.flatMap { layer in
+            layer.values?.keys.sorted().map { Redactor.shared.name($0) } ?? ["\(type(of: layer.source))"]
         }
         return "APIParams(\(texts.joined(separator: ", ")))"
     }
@@ -107,16 +101,14 @@ extension APIParams: Encodable {
     ///   only a load can encode.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
-        if layers.count == 1, case .object(let object, let removed) = layers[0], removed.isEmpty {
-            return try container.encode(object)
-        }
-        guard layers.allSatisfy({ $0.values != nil }) else {
+        if layers.count == 1, layers[0].removed.isEmpty { return try container.encode(layers[0].source) }
+        let values = layers.compactMap(\.values)
+        guard values.count == layers.count else {
             let text = "parameters that change an object cannot be a member of others"
             throw EncodingError.invalidValue(self, .init(codingPath: encoder.codingPath, debugDescription: text))
         }
         // As a dictionary, whose names no key strategy changes.
-        let layers = layers.compactMap(\.values)
-        try container.encode(layers.reduce(into: [String: AnyEncodable]()) { all, values in all.merge(values) { $1 } })
+        try container.encode(values.reduce(into: [String: AnyEncodable]()) { all, values in all.merge(values) { $1 } })
     }
 }
 
@@ -133,7 +125,7 @@ extension APIParams {
         guard layers.count == 1, layers[0].removed.isEmpty else {
             return try Self.encode(tree(with: encoder), with: encoder)
         }
-        return try Self.encode(layers[0], with: encoder)
+        return try Self.encode(AnyEncodable(layers[0].source), with: encoder)
     }
 
     /// An object, or an array or a scalar if the parameters are one.
@@ -163,13 +155,6 @@ extension APIParams {
         return .object(members)
     }
 
-    private static func encode(_ layer: Layer, with encoder: JSONEncoder) throws(APIError) -> Data {
-        switch layer {
-        case .values(let values): try encode(values, with: encoder)
-        case .object(let object, _): try encode(AnyEncodable(object), with: encoder)
-        }
-    }
-
     private static func encode(_ value: some Encodable, with encoder: JSONEncoder) throws(APIError) -> Data {
         do {
             let json = try encoder.encode(value)
@@ -196,7 +181,7 @@ extension APIParams {
 
     private static func tree(of layer: Layer, with encoder: JSONEncoder) throws(APIError) -> JSONValue {
         if let tree = layer.scalarTree { return tree }
-        let json = try encode(layer, with: encoder)
+        let json = try encode(AnyEncodable(layer.source), with: encoder)
         return try APIError.mapped(to: .invalidRequest, reason: "a parameter cannot be encoded") {
             try JSONValue(json: json)
         }
@@ -204,20 +189,12 @@ extension APIParams {
 }
 
 extension APIParams.Layer {
-    fileprivate var values: [String: AnyEncodable]? {
-        guard case .values(let values) = self else { return nil }
-        return values
-    }
+    /// `nil` for an object of the app.
+    fileprivate var values: [String: AnyEncodable]? { source as? [String: AnyEncodable] }
 
     /// Whose names no key strategy changes.
     fileprivate var hasDictionary: Bool {
-        guard case .object(let object, _) = self else { return true }
-        return object is APIParams || Mirror(reflecting: object).displayStyle == .dictionary
-    }
-
-    fileprivate var removed: Set<String> {
-        guard case .object(_, let removed) = self else { return [] }
-        return removed
+        source is APIParams || Mirror(reflecting: source).displayStyle == .dictionary
     }
 
     /// Without encoding; `nil` unless it contains only scalars that no encoder strategy changes.
