@@ -40,19 +40,6 @@ struct CurlEasy {
         _ = curlrt_easy_set_pointer(pointer, option.number, value)
     }
 
-    func set(_ option: CurlOption<CurlTransferFunction>, to function: CurlTransferFunction) {
-        _ = curlrt_easy_set_transfer(pointer, option.number, function)
-    }
-
-    func set(_ option: CurlOption<CurlSeekFunction>, to function: CurlSeekFunction) {
-        _ = curlrt_easy_set_seek(pointer, option.number, function)
-    }
-
-    /// Called before the request is sent on a connection; returns whether this libcurl has the option (7.80).
-    func set(_ option: CurlOption<CurlPrereqFunction>, to function: CurlPrereqFunction) -> Bool {
-        curlrt_easy_set_prereq(pointer, option.number, function) == 0
-    }
-
     /// Calls the write callback that has paused the transfer before it returns.
     func resume() -> CurlCode { CurlCode(rawValue: curlrt_easy_resume(pointer)) }
 }

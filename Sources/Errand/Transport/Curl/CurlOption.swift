@@ -1,10 +1,6 @@
 #if os(Linux)
 import CurlRuntime
 
-typealias CurlTransferFunction = curlrt_transfer_function
-typealias CurlSeekFunction = curlrt_seek_function
-typealias CurlPrereqFunction = curlrt_prereq_function
-
 /// One option of a transfer (`CURLoption`): its name and number in libcurl's ABI, and the type of its value.
 struct CurlOption<Value> {
     /// Without `CURLOPT_`.
@@ -76,18 +72,15 @@ extension CurlOption where Value == UnsafeRawPointer {
     static var writeData: Self { Self("WRITEDATA", 10001) }
 }
 
-extension CurlOption where Value == CurlTransferFunction {
+/// A function, whose type depends on the option.
+enum CurlFunction {}
+
+extension CurlOption where Value == CurlFunction {
     static var headerFunction: Self { Self("HEADERFUNCTION", 20079) }
-    static var readFunction: Self { Self("READFUNCTION", 20012) }
-    static var writeFunction: Self { Self("WRITEFUNCTION", 20011) }
-}
-
-extension CurlOption where Value == CurlSeekFunction {
-    static var seekFunction: Self { Self("SEEKFUNCTION", 20167) }
-}
-
-extension CurlOption where Value == CurlPrereqFunction {
     static var prereqFunction: Self { Self("PREREQFUNCTION", 20312) }
+    static var readFunction: Self { Self("READFUNCTION", 20012) }
+    static var seekFunction: Self { Self("SEEKFUNCTION", 20167) }
+    static var writeFunction: Self { Self("WRITEFUNCTION", 20011) }
 }
 
 enum CurlValue {

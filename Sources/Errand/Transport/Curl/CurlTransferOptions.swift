@@ -1,14 +1,16 @@
 #if os(Linux)
+import CurlRuntime
 import Foundation
 
 extension CurlEasy {
     /// Returns whether libcurl reports connections before it sends requests (7.80).
     func setCallbacks() -> Bool {
-        set(.headerFunction, to: headerFunction)
-        set(.writeFunction, to: writeFunction)
-        set(.readFunction, to: readFunction)
-        set(.seekFunction, to: seekFunction)
-        return set(.prereqFunction, to: prereqFunction)
+        typealias Function = CurlOption<CurlFunction>
+        curlrt_easy_set_transfer(pointer, Function.headerFunction.number, headerFunction)
+        curlrt_easy_set_transfer(pointer, Function.writeFunction.number, writeFunction)
+        curlrt_easy_set_transfer(pointer, Function.readFunction.number, readFunction)
+        curlrt_easy_set_seek(pointer, Function.seekFunction.number, seekFunction)
+        return curlrt_easy_set_prereq(pointer, Function.prereqFunction.number, prereqFunction) == 0
     }
 
     /// An unretained ``CurlHandle``.
@@ -145,28 +147,28 @@ extension TransportConfiguration.Proxy {
 
 // MARK: Callbacks
 
-private let headerFunction: CurlTransferFunction = { bytes, size, count, context in
+private let headerFunction: curlrt_transfer_function = { bytes, size, count, context in
     let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
     return exchange(context)?.receive(headerLine: line) == true ? line.count : CurlValue.writeError
 }
 
-private let writeFunction: CurlTransferFunction = { bytes, size, count, context in
+private let writeFunction: curlrt_transfer_function = { bytes, size, count, context in
     let part = UnsafeRawBufferPointer(start: bytes, count: size * count)
     return exchange(context)?.receive(body: part) ?? CurlValue.writeError
 }
 
-private let readFunction: CurlTransferFunction = { bytes, size, count, context in
+private let readFunction: curlrt_transfer_function = { bytes, size, count, context in
     let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
     return exchange(context)?.readBody(into: buffer) ?? CurlValue.readAbort
 }
 
 /// Only the start of the body is supported.
-private let seekFunction: CurlSeekFunction = { context, offset, origin in
+private let seekFunction: curlrt_seek_function = { context, offset, origin in
     guard offset == 0, origin == SEEK_SET else { return 1 }
     return exchange(context)?.rewindBody() == true ? 0 : 1
 }
 
-private let prereqFunction: CurlPrereqFunction = { context, _, _, _, localPort in
+private let prereqFunction: curlrt_prereq_function = { context, _, _, _, localPort in
     CurlHandle.at(context)?.beginAttempt(fromPort: localPort) == true ? 0 : 1
 }
 

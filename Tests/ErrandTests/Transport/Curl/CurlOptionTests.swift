@@ -56,10 +56,9 @@ struct CurlOptionTests {
         CurlOption<UnsafeRawPointer>.errorBuffer, .headerData, .httpHeader, .postFields, .prereqData, .private,
         .readData, .seekData, .writeData,
     ].map(pair)
-    private static let functions =
-        [CurlOption<CurlTransferFunction>.headerFunction, .readFunction, .writeFunction].map(pair)
-        + [CurlOption<CurlSeekFunction>.seekFunction].map(pair)
-        + [CurlOption<CurlPrereqFunction>.prereqFunction].map(pair)
+    private static let functions = [
+        CurlOption<CurlFunction>.headerFunction, .prereqFunction, .readFunction, .seekFunction, .writeFunction,
+    ].map(pair)
 
     private static func pair<Value>(_ option: CurlOption<Value>) -> Pair {
         (option.name, option.number)
