@@ -108,7 +108,7 @@ enum SubjectPublicKeyInfo {
         element(.sequence, element(.sequence, identifier(of: algorithm)) + element(.bitString, Data([0]) + key))
     }
 
-    private enum Tag: UInt8 {
+    enum Tag: UInt8 {
         case bitString = 0x03
         case null = 0x05
         case objectIdentifier = 0x06
@@ -133,7 +133,7 @@ enum SubjectPublicKeyInfo {
     }
 
     /// ITU-T X.690 section 8.1.
-    private static func element(_ tag: Tag, _ content: Data) -> Data {
+    static func element(_ tag: Tag, _ content: Data) -> Data {
         let length = withUnsafeBytes(of: content.count.bigEndian) { $0.drop { $0 == 0 }.map(\.self) }
         let isShort = content.count < 0x80
         let prefix = isShort ? [UInt8(content.count)] : [0x80 | UInt8(length.count)] + length

@@ -77,12 +77,7 @@ final class CurlCABundle: Sendable {
 extension Data {
     /// ITU-T X.690 section 8.1.
     fileprivate var isCompleteSequence: Bool {
-        let bytes = [UInt8](self)
-        guard bytes.count >= 2, bytes[0] == 0x30 else { return false }
-        guard bytes[1] >= 0x80 else { return bytes.count == 2 + Int(bytes[1]) }
-        let size = Int(bytes[1] & 0x7f)
-        guard (1...4).contains(size), bytes.count >= 2 + size else { return false }
-        return bytes.count - size - 2 == bytes[2..<2 + size].reduce(0) { $0 << 8 + Int($1) }
+        (2...6).contains { SubjectPublicKeyInfo.element(.sequence, dropFirst($0)) == self }
     }
 }
 
