@@ -217,15 +217,9 @@ extension CookieJarState {
         return contents.cookies.filter { $0.updated > cleared && $0.updated <= present }
     }
 
-    /// Keeps the file from being taken over until the save ends; returns what to write.
-    mutating func beginSave() -> CookieJarState {
-        isSaving = true
-        return self
-    }
-
-    /// Returns what a save has not written.
-    mutating func endSave() -> CookieJarState {
-        isSaving = false
+    /// Begins or ends a save, which keeps the file from being taken over; returns what to write, or what was not written.
+    mutating func setSaving(_ isSaving: Bool) -> CookieJarState {
+        self.isSaving = isSaving
         return self
     }
 

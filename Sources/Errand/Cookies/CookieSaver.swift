@@ -131,14 +131,14 @@ extension CookieSaver {
         do throws(CookieFileError) {
             let problems = try file.withLock { () throws(CookieFileError) in
                 // The changes are read when the lock is held, because a logout during the wait ends some of them.
-                try write(state.withLock { $0.beginSave() }, repairedAt: repairDate)
+                try write(state.withLock { $0.setSaving(true) }, repairedAt: repairDate)
             }
             errorReporter.record(problems, resolved: [.cannotRead, .cannotWrite, .locked])
             // What has changed back meanwhile was no change when it did.
             if state.withLock({ $0.beginSchedule() }) { scheduleSave() }
             return .success(())
         } catch {
-            enforceLogout(of: state.withLock { $0.endSave() }, after: error)
+            enforceLogout(of: state.withLock { $0.setSaving(false) }, after: error)
             scheduleRetry()
             errorReporter.record([error])
             return .failure(error)

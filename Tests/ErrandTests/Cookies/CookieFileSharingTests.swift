@@ -402,7 +402,7 @@ struct CookieMergeTests {
         var (state, file) = (state(), CookieFileSnapshot())
         let before = state
         try set("a", to: "1", in: &state)
-        _ = state.beginSave()
+        _ = state.setSaving(true)
         let isAdoptedDuringSave = state.adopt(file, readAfter: before, at: start)
         save(&state, to: &file)
         let isAdoptedAfterSave = state.adopt(CookieFileSnapshot(checksum: 7), readAfter: before, at: start)
@@ -484,7 +484,7 @@ struct CookieMergeTests {
         try set("sid", to: "1; Secure", in: &theirs)
         save(&theirs, to: &file)
         try set("sid", to: nil, in: &mine, isSecure: false)
-        let before = mine.beginSave()
+        let before = mine.setSaving(true)
         let merged = before.merged(with: before.accepted(file), at: before.changeDate)
         try set("sid", to: nil, in: &mine)
         file = CookieFileSnapshot(contents: merged.fileContents, checksum: 200)
