@@ -5,8 +5,7 @@ enum ContentDisposition {
     /// The value of `filename*` where it can be decoded (RFC 8187), else that of `filename`; it may be any text.
     static func filename(in header: String) -> String? {
         var (plain, extended) = (String?.none, String?.none)
-        var rest = header.drop { $0 != ";" }
-        while let parameter = nextParameter(&rest) {
+        for parameter in HeaderParameter.parse(header).parameters {
             switch parameter.name.lowercased() {
             case "filename": plain = plain ?? parameter.value
             case "filename*": extended = extended ?? (parameter.isQuoted ? "" : parameter.value)
@@ -14,38 +13,6 @@ enum ContentDisposition {
             }
         }
         return extended.flatMap(decoded) ?? plain
-    }
-
-    /// `rest` begins with a semicolon, or is empty.
-    private static func nextParameter(_ rest: inout Substring) -> (name: String, value: String, isQuoted: Bool)? {
-        while rest.first == ";" {
-            rest = rest.dropFirst()
-            let name = rest.prefix { $0 != "=" && $0 != ";" }
-            rest = rest[name.endIndex...]
-            // A parameter without a value.
-            guard rest.first == "=" else { continue }
-            rest = rest.dropFirst().drop { $0 == " " || $0 == "\t" }
-            let isQuoted = rest.first == "\""
-            let value =
-                isQuoted ? quoted(&rest) : String(rest.prefix { $0 != ";" }).trimmingCharacters(in: .whitespaces)
-            rest = rest.drop { $0 != ";" }
-            if let value { return (name.trimmingCharacters(in: .whitespaces), value, isQuoted) }
-        }
-        return nil
-    }
-
-    /// Returns `nil` without a closing quote.
-    private static func quoted(_ rest: inout Substring) -> String? {
-        var value = ""
-        rest = rest.dropFirst()
-        while let character = rest.popFirst() {
-            switch character {
-            case "\"": return value
-            case "\\": if let escaped = rest.popFirst() { value.append(escaped) }
-            default: value.append(character)
-            }
-        }
-        return nil
     }
 
     private static func decoded(_ value: String) -> String? {
@@ -84,24 +51,19 @@ enum SafeFilename {
         let component =
             text.unicodeScalars.split(omittingEmptySubsequences: false) { $0 == "/" || $0 == "\\" }.last ?? []
         // By scalars, because a dot before a combining mark is not the character ".".
-        let visible = component.filter(isVisible).drop { $0 == "." || $0 == " " }
-        let name = trimmed(shortened(String(String.UnicodeScalarView(visible))))
+        let visible = component.filter { !hidden.contains($0.properties.generalCategory) }
+        let stem = visible.drop { $0 == "." || $0 == " " }
+        var name = shortened(String(String.UnicodeScalarView(stem)))
+        while let last = name.unicodeScalars.last, last == "." || last == " " { name.unicodeScalars.removeLast() }
         guard !name.isEmpty else { return nil }
         let device = String(String.UnicodeScalarView(name.unicodeScalars.prefix { $0 != "." && $0 != " " }))
         return devices.contains(device.uppercased()) ? "_" + name : name
     }
 
-    private static func trimmed(_ name: String) -> String {
-        String(String.UnicodeScalarView(name.unicodeScalars.reversed().drop { $0 == "." || $0 == " " }.reversed()))
-    }
-
-    private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        // Some of the format characters change the order of the others, so that an extension seems to be another one.
-        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: false
-        default: true
-        }
-    }
+    /// Some of the format characters change the order of the others, so that an extension seems to be another one.
+    private static let hidden: Set<Unicode.GeneralCategory> = [
+        .control, .format, .lineSeparator, .paragraphSeparator, .surrogate,
+    ]
 
     /// Keeps the extension.
     private static func shortened(_ name: String) -> String {

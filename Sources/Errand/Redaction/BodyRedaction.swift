@@ -8,7 +8,7 @@ struct BodyRedaction {
 
     init(redactor: Redactor, contentType: String?) {
         self.redactor = redactor
-        let (type, parameters) = HeaderParameters.parse(contentType ?? "")
+        let (type, parameters) = HeaderParameter.parse(contentType ?? "")
         self.type = type.lowercased()
         boundary = parameters.first { $0.name.lowercased() == "boundary" }?.value
     }
@@ -88,7 +88,7 @@ struct MultipartRedaction {
             return "\(redactor.name(ofHeader: field.name)): \(field.value.isEmpty ? "" : value)\n"
         }
         let disposition = fields.first { $0.name.lowercased() == "content-disposition" }?.value ?? ""
-        let name = HeaderParameters.parse(disposition).parameters.first { $0.name.lowercased() == "name" }?.value
+        let name = HeaderParameter.parse(disposition).parameters.first { $0.name.lowercased() == "name" }?.value
         return lines.joined() + "\n" + (contents[parts[1]] ?? content(parts[1], name: name ?? ""))
     }
 

@@ -37,29 +37,30 @@ struct HeaderRedaction {
     }
 
     private func contentType(_ value: String) -> String {
-        let (type, parameters) = HeaderParameters.parse(value)
+        let (type, parameters) = HeaderParameter.parse(value)
         let shown = parameters.map { parameter in
+            let value = parameter.value ?? ""
             let isShown =
                 switch parameter.name.lowercased() {
-                case "charset": ValueShape.isCharset(parameter.value)
-                case "boundary": parameter.value.isPlain
+                case "charset": ValueShape.isCharset(value)
+                case "boundary": parameter.value?.isPlain == true
                 default: false
                 }
-            return isShown ? "\(parameter.name)=\(parameter.value)" : Redactor.hidden(parameter.text.utf8)
+            return isShown ? "\(parameter.name)=\(value)" : Redactor.hidden(parameter.text.utf8)
         }
         return ([ValueShape.isHarmless(type) ? type : Redactor.hidden(type.utf8)] + shown).joined(separator: "; ")
     }
 
     /// File names are hidden unless the field is harmless.
     private func disposition(_ value: String) -> String {
-        let (type, parameters) = HeaderParameters.parse(value)
+        let (type, parameters) = HeaderParameter.parse(value)
         let isKnown = ["form-data", "attachment", "inline"].contains(type.lowercased())
         let field = parameters.first { $0.name.lowercased() == "name" }?.value
         let shown = parameters.map { parameter in
             switch parameter.name.lowercased() {
-            case "name": "name=\"\(redactor.name(parameter.value))\""
+            case "name": "name=\"\(redactor.name(parameter.value ?? ""))\""
             case "filename", "filename*":
-                "\(parameter.name)=\"\(redactor.value(ofItem: field ?? "", parameter.value))\""
+                "\(parameter.name)=\"\(redactor.value(ofItem: field ?? "", parameter.value ?? ""))\""
             default: Redactor.hidden(parameter.text.utf8)
             }
         }
@@ -82,39 +83,49 @@ struct HeaderRedaction {
     ]
 }
 
-/// A header value with parameters, such as `text/html; charset=utf-8` (RFC 9110 section 5.6.6).
-enum HeaderParameters {
-    /// The value is without quotation marks, the text as received.
-    typealias Parameter = (name: String, value: String, text: String)
+/// A parameter of a header value, such as `charset=utf-8` of `text/html; charset=utf-8` (RFC 9110 section 5.6.6).
+struct HeaderParameter {
+    let name: String
+    /// Without quotation marks and escapes; `nil` where there is none, or the second quotation mark is missing.
+    let value: String?
+    let isQuoted: Bool
+    /// As received.
+    let text: String
 
-    /// Returns the text before the first semicolon, and the parameters.
-    static func parse(_ value: String) -> (value: String, parameters: [Parameter]) {
-        let parts = parts(of: value)
-        let parameters = parts.dropFirst().map { part in
-            let name = part.prefix { $0 != "=" }
-            return (String(name.trimmingBlanks), unquoted(part[name.endIndex...].dropFirst().trimmingBlanks), part)
-        }
-        return (parts[0], parameters)
-    }
-
-    /// Semicolons in quotation marks separate nothing; at least one part.
-    private static func parts(of value: String) -> [String] {
-        var (parts, isQuoted, isEscaped) = ([""], false, false)
-        for character in value {
-            if character == ";" && !isQuoted {
-                parts.append("")
-                continue
+    /// Returns the text before the first semicolon, and the parameters; semicolons in the quotation marks of a value separate
+    /// nothing.
+    static func parse(_ header: String) -> (value: String, parameters: [HeaderParameter]) {
+        var (rest, parameters) = (header.drop { $0 != ";" }, [HeaderParameter]())
+        let first = header[..<rest.startIndex].trimmingBlanks
+        while rest.popFirst() != nil {
+            let whole = rest
+            let name = rest.prefix { $0 != "=" && $0 != ";" }
+            var (value, isQuoted) = (String?.none, false)
+            rest = rest[name.endIndex...]
+            if rest.first == "=" {
+                rest = rest.dropFirst().drop { $0 == " " || $0 == "\t" }
+                isQuoted = rest.first == "\""
+                value = isQuoted ? quoted(&rest) : String(rest.prefix { $0 != ";" }.trimmingBlanks)
             }
-            if character == "\"" && !isEscaped { isQuoted.toggle() }
-            isEscaped = isQuoted && character == "\\" && !isEscaped
-            parts[parts.count - 1].append(character)
+            rest = rest.drop { $0 != ";" }
+            let text = String(whole[..<rest.startIndex].trimmingBlanks)
+            parameters.append(Self(name: String(name.trimmingBlanks), value: value, isQuoted: isQuoted, text: text))
         }
-        return parts.map { String($0[...].trimmingBlanks) }
+        return (String(first), parameters)
     }
 
-    private static func unquoted(_ value: Substring) -> String {
-        guard value.count >= 2, value.first == "\"", value.last == "\"" else { return String(value) }
-        return String(value.dropFirst().dropLast().replacing("\\\"", with: "\""))
+    /// Returns `nil` without a closing quote.
+    private static func quoted(_ rest: inout Substring) -> String? {
+        var value = ""
+        rest = rest.dropFirst()
+        while let character = rest.popFirst() {
+            switch character {
+            case "\"": return value
+            case "\\": if let escaped = rest.popFirst() { value.append(escaped) }
+            default: value.append(character)
+            }
+        }
+        return nil
     }
 }
 
