@@ -98,12 +98,9 @@ struct PartialRecord: Codable, Sendable {
         else { return nil }
         guard let total = Int64(match.3) ?? length, last < total, length == nil || length == total else { return nil }
         // A date alone need not be repeated (RFC 9110 section 15.3.7), and a server that ignores If-Range repeats no tag.
-        let isSame = validator?.hasPrefix("\"") == true ? validator == headers["ETag"] : hasDate(of: headers)
+        let (tag, date) = (headers["ETag"], headers["Last-Modified"] ?? validator)
+        let isSame = validator?.hasPrefix("\"") == true ? tag == validator : tag == nil && date == validator
         return isSame ? (total, last + 1) : nil
-    }
-
-    private func hasDate(of headers: HTTPHeaders) -> Bool {
-        headers["ETag"] == nil && headers["Last-Modified"].map { $0 == validator } ?? true
     }
 
     /// Of the whole URL, because a query may name what is requested; with the origin as it is, because another server may choose a
