@@ -115,24 +115,25 @@ private struct CookieFileParser {
     mutating func parse(line: ArraySlice<UInt8>, of file: [UInt8]) {
         let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
         if line.starts(with: CookieFileFormat.endPrefix.utf8) {
-            parseEnd(line, of: file)
+            hasEnd = true
+            let sum = CookieFileFormat.checksum(file[..<line.startIndex])
+            guard !line.elementsEqual("\(CookieFileFormat.endPrefix)\(sum)".utf8) else { return }
+            recordDamage("its checksum does not match")
         } else if line.starts(with: CookieFileFormat.attributesPrefix.utf8) {
             parseAttributes(line)
         } else if line.starts(with: CookieFileFormat.clearedPrefix.utf8) {
-            parseLogout(line)
+            let text = String(decoding: line.dropFirst(CookieFileFormat.clearedPrefix.utf8.count), as: UTF8.self)
+            guard let time = Int64(text) else { return recordDamage("a comment is damaged") }
+            contents.cleared = CookieTimestamp(microseconds: time)
         } else if line.first != UInt8(ascii: "#") || line.starts(with: CookieFileFormat.httpOnlyPrefix.utf8) {
-            parseCookie(line)
+            defer { attributes = nil }
+            guard !line.isEmpty else { return }
+            guard let cookie = cookie(line) else { return recordDamage("a line is not a cookie") }
+            contents.cookies.append(cookie)
         }
     }
 
     mutating func recordDamage(_ damage: String) { contents.damage = contents.damage ?? damage }
-
-    private mutating func parseEnd(_ line: ArraySlice<UInt8>, of file: [UInt8]) {
-        hasEnd = true
-        let sum = CookieFileFormat.checksum(file[..<line.startIndex])
-        guard !line.elementsEqual("\(CookieFileFormat.endPrefix)\(sum)".utf8) else { return }
-        recordDamage("its checksum does not match")
-    }
 
     private mutating func parseAttributes(_ line: ArraySlice<UInt8>) {
         let parts = line.split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
@@ -144,19 +145,6 @@ private struct CookieFileParser {
             CookieTimestamp(microseconds: updated),
             Cookie.SameSite(rawValue: parts[3])
         )
-    }
-
-    private mutating func parseLogout(_ line: ArraySlice<UInt8>) {
-        let text = String(decoding: line.dropFirst(CookieFileFormat.clearedPrefix.utf8.count), as: UTF8.self)
-        guard let time = Int64(text) else { return recordDamage("a comment is damaged") }
-        contents.cleared = CookieTimestamp(microseconds: time)
-    }
-
-    private mutating func parseCookie(_ line: ArraySlice<UInt8>) {
-        defer { attributes = nil }
-        guard !line.isEmpty else { return }
-        guard let cookie = cookie(line) else { return recordDamage("a line is not a cookie") }
-        contents.cookies.append(cookie)
     }
 
     private func cookie(_ line: ArraySlice<UInt8>) -> Cookie? {
