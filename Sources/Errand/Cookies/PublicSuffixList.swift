@@ -43,16 +43,13 @@ enum PublicSuffixList: Sendable {
 
 /// The rules of a list in the format of publicsuffix.org, with the matching algorithm that is specified there.
 struct PublicSuffixRules: Sendable {
-    // Names in their ASCII form, without `*.` or `!`.
-    private var suffixes: Set<String> = []
-    /// Every direct subdomain of these names is a suffix.
-    private var wildcards: Set<String> = []
-    private var exceptions: Set<String> = []
+    /// Of names in their ASCII form: `name`, `*.name` for every direct subdomain, and `!name` for an exception.
+    private let rules: Set<String>
 
     init?(contentsOf file: URL) {
         guard let bytes = try? [UInt8](Data(contentsOf: file)) else { return nil }
-        for line in bytes.split(separator: UInt8(ascii: "\n")) { parseLine(line) }
-        guard !suffixes.isEmpty || !wildcards.isEmpty || !exceptions.isEmpty else { return nil }
+        rules = Set(bytes.split(separator: UInt8(ascii: "\n")).compactMap(Self.rule))
+        guard !rules.isEmpty else { return nil }
     }
 
     func registrableDomain(of host: String) -> String? {
@@ -65,26 +62,17 @@ struct PublicSuffixRules: Sendable {
     }
 
     private func startOfSuffix(byRulesFor index: Int, of names: [String]) -> Int? {
-        if exceptions.contains(names[index]) { return index + 1 }
-        let isWild = index + 1 < names.count && wildcards.contains(names[index + 1])
-        return isWild || suffixes.contains(names[index]) ? index : nil
+        if rules.contains("!" + names[index]) { return index + 1 }
+        let isWild = index + 1 < names.count && rules.contains("*." + names[index + 1])
+        return isWild || rules.contains(names[index]) ? index : nil
     }
 
-    private mutating func parseLine(_ line: ArraySlice<UInt8>) {
-        let text = line.prefix { $0 > 0x20 }
-        guard !text.isEmpty, !text.starts(with: "//".utf8) else { return }
-        if text.starts(with: "!".utf8) {
-            exceptions.insert(Self.name(text.dropFirst()))
-        } else if text.starts(with: "*.".utf8) {
-            wildcards.insert(Self.name(text.dropFirst(2)))
-        } else {
-            suffixes.insert(Self.name(text))
-        }
-    }
-
-    private static func name(_ bytes: ArraySlice<UInt8>) -> String {
-        let text = String(decoding: bytes, as: UTF8.self)
-        return CookieDomain.canonical(text) ?? text
+    private static func rule(in line: ArraySlice<UInt8>) -> String? {
+        let text = String(decoding: line.prefix { $0 > 0x20 }, as: UTF8.self)
+        guard !text.isEmpty, !text.hasPrefix("//") else { return nil }
+        let mark = ["!", "*."].first(where: text.hasPrefix) ?? ""
+        let name = String(text.dropFirst(mark.count))
+        return mark + (CookieDomain.canonical(name) ?? name)
     }
 }
 
