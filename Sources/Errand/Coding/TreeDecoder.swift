@@ -113,12 +113,8 @@ extension TreeDecoder {
             case .convertFromString(let infinity, let negative, let nan) =
                 text.settings.nonConformingFloatDecodingStrategy
         else { return nil }
-        switch name {
-        case infinity: return Scalar(tree: .double(.infinity))
-        case negative: return Scalar(tree: .double(-.infinity))
-        case nan: return Scalar(tree: .double(.nan))
-        default: return nil
-        }
+        let numbers = [(infinity, Double.infinity), (negative, -.infinity), (nan, .nan)]
+        return numbers.first { $0.0 == name }.flatMap { Scalar(tree: .double($0.1)) }
     }
 
     private func date() throws -> Date {
