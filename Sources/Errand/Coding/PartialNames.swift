@@ -56,7 +56,7 @@ struct PartialNames: Sendable {
     /// Returns `false` if another load has the files; waits for one that is leaving.
     func enter(_ holder: Holder) async -> Bool {
         while true {
-            let other = Self.holder(of: file.path, orElse: holder)
+            let other = Self.holders.withLock { $0.value(for: file.path, orElse: holder) }
             guard other !== holder else { return true }
             guard other.isLeaving.load(ordering: .acquiring) else { return false }
             await withCheckedContinuation { continuation in
@@ -64,10 +64,6 @@ struct PartialNames: Sendable {
                 if !isWaiting { continuation.resume() }
             }
         }
-    }
-
-    private static func holder(of path: String, orElse new: Holder) -> Holder {
-        holders.withLock { $0.value(for: path, orElse: new) }
     }
 
     func leave(_ holder: Holder) { Self.leave(file.path, holder) }
@@ -98,7 +94,7 @@ struct PartialNames: Sendable {
         // It has the file only for a moment.
         own.isLeaving.store(true, ordering: .releasing)
         _ = own.decidesToRemove()
-        let other = holder(of: path, orElse: own)
+        let other = holders.withLock { $0.value(for: path, orElse: own) }
         guard other === own else { return other }
         defer { leave(path, own) }
         // Locked until it is removed.
@@ -166,32 +162,29 @@ final class LockedFile: Sendable {
     }
 
     /// `nil` for what is to be opened once more.
-    private init?(_ names: PartialNames) throws(SystemError) {
+    private convenience init?(_ names: PartialNames) throws(SystemError) {
         let path = names.file.path
         let descriptor = try FileDescriptor(opening: path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, mode: names.mode)
-        let opened = try descriptor.status()
         // Such as a pipe of another user.
-        guard opened.isFile else {
+        guard try descriptor.status().isFile else {
             guard unlink(path) == 0 || errno == ENOENT else { throw .last("unlink") }
             return nil
         }
-        guard Self.lock(descriptor.number) else { throw .last("flock") }
-        // The process that had it may have renamed or removed it meanwhile.
-        guard stat(ofEntry: path)?.st_ino == opened.st_ino else { return nil }
-        self.descriptor = descriptor
+        try self.init(locking: descriptor, at: path)
     }
 
-    /// Several times: another process may have it only for a moment, to see whether it is used.
-    private static func lock(_ number: Int32) -> Bool {
-        for _ in 0..<100 {
-            if flock(number, LOCK_EX | LOCK_NB) == 0 { return true }
-            guard errno == EWOULDBLOCK else { return false }
+    /// `nil` if another process has renamed or removed the file at `path` since it was opened.
+    private init?(locking descriptor: consuming FileDescriptor, at path: String) throws(SystemError) {
+        var attempts = 0
+        while flock(descriptor.number, LOCK_EX | LOCK_NB) != 0 {
+            // Another process may have it only for a moment, to see whether it is used.
+            guard errno == EWOULDBLOCK, attempts < 100 else { throw .last("flock") }
+            attempts += 1
             sched_yield()
         }
-        return false
+        guard try stat(ofEntry: path)?.st_ino == descriptor.status().st_ino else { return nil }
+        self.descriptor = descriptor
     }
-
-    private init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
 
     /// Returns an empty file in the place of this one; no other process has the name in between.
     func replaced(_ names: PartialNames) throws(SystemError) -> LockedFile {
@@ -202,21 +195,21 @@ final class LockedFile: Sendable {
             O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
             mode: names.mode
         )
-        guard flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 else { throw .last("flock") }
-        guard rename(temporary, names.file.path) == 0 else { throw .last("rename") }
-        return LockedFile(descriptor)
+        guard let file = try LockedFile(locking: descriptor, at: temporary),
+            rename(temporary, names.file.path) == 0
+        else { throw .last("rename") }
+        return file
     }
 
     /// Before it is closed, because a call may still use it.
     func unlock() { flock(descriptor.number, LOCK_UN) }
 
     /// `nil` if there is no such file, or a process has it.
-    init?(unused path: String) {
-        guard let descriptor = try? FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
-            flock(descriptor.number, LOCK_EX | LOCK_NB) == 0,
-            // Another process may have replaced it since it was opened.
-            let own = try? descriptor.status(), stat(ofEntry: path)?.st_ino == own.st_ino
-        else { return nil }
-        self.descriptor = descriptor
+    convenience init?(unused path: String) {
+        do {
+            try self.init(locking: FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK), at: path)
+        } catch {
+            return nil
+        }
     }
 }
