@@ -207,13 +207,10 @@ struct ReportedEvents {
         awaitsHead = awaitsSent
     }
 
-    mutating func addSent() -> Bool {
-        defer { awaitsSent = false }
-        return awaitsSent
-    }
+    mutating func addSent() -> Bool { exchange(&awaitsSent, with: false) }
 
     mutating func addHead() -> Bool {
-        defer { (awaitsSent, awaitsHead) = (false, false) }
-        return awaitsHead
+        awaitsSent = false
+        return exchange(&awaitsHead, with: false)
     }
 }
