@@ -304,23 +304,19 @@ private struct JSONObjectReader {
                 values[name] = AnyEncodable(try child(member, at: "\(path).\(Redactor.shared.name(name))"))
             }
             return values
-        default: return try wrapped(value)
+        default:
+            let mirror = Mirror(reflecting: value)
+            guard mirror.displayStyle == .optional else {
+                let type = "a \(type(of: value)), which JSON cannot represent"
+                throw APIError(.invalidRequest, reason: "the parameter \(path) is \(type): convert it before")
+            }
+            guard let value = mirror.children.first?.value else { return JSONValue.null }
+            return try child(value, at: path)
         }
     }
 
     private func child(_ value: Any, at path: String) throws(APIError) -> any Encodable & Sendable {
         try JSONObjectReader(path: path, depth: depth + 1).value(of: value)
-    }
-
-    /// Throws `invalidRequest` for what is not an optional.
-    private func wrapped(_ value: Any) throws(APIError) -> any Encodable & Sendable {
-        let mirror = Mirror(reflecting: value)
-        guard mirror.displayStyle == .optional else {
-            let reason = "the parameter \(path) is a \(type(of: value)), which JSON cannot represent: convert it before"
-            throw APIError(.invalidRequest, reason: reason)
-        }
-        guard let value = mirror.children.first?.value else { return JSONValue.null }
-        return try child(value, at: path)
     }
 
     private static let scalars: [any (Encodable & Sendable).Type] = [
