@@ -64,17 +64,13 @@ final class CurlHandle {
 
         init(for request: HTTPRequest) {
             switch request.destination {
-            case .memory, .folder: self = .standard
             case .file: self = .large
-            case .stream(let sink):
-                // A libcurl (7.88) holds back what does not fit of a frame or the headers of HTTP/2 until something else arrives.
-                let maySpareMemory = request.url.scheme?.lowercased() != "https"
-                self =
-                    switch sink.receiver.expectation {
-                    case .sparse: maySpareMemory ? .small : .standard
-                    case .usual: .standard
-                    case .large: .large
-                    }
+            case .stream(let sink) where sink.receiver.expectation == .large: self = .large
+            // A libcurl (7.88) holds back what does not fit of a frame or the headers of HTTP/2 until something else arrives.
+            case .stream(let sink)
+            where sink.receiver.expectation == .sparse && request.url.scheme?.lowercased() != "https":
+                self = .small
+            default: self = .standard
             }
         }
     }
@@ -89,7 +85,11 @@ final class CurlHandle {
 
     /// After an error, the transfer must not be started, and the handle has no exchange.
     func begin(_ exchange: CurlExchange) throws(TransportError) {
-        try beginTLS(for: exchange)
+        // The last exchange may have had another server.
+        if let identity = settings.configuration.tls.clientIdentity {
+            try easy.setClientIdentity(identity.isAllowed(for: exchange.request.url) ? identity : nil)
+        }
+        if !settings.pinnedKeys.isEmpty { try easy.setPinnedPublicKeys(exchange.pins) }
         self.exchange = exchange
         hasStaleConnection = false
         errorText.pointee = 0
@@ -109,14 +109,6 @@ final class CurlHandle {
             ? MonotonicClock.now + settings.configuration.connectTimeout.clampedNanoseconds : .max
         // libcurl repeats requests only on connections that were used before.
         easy.set(.freshConnect, to: supportsPrereq || exchange.request.method.isIdempotent ? 0 : 1)
-    }
-
-    /// The last exchange may have had another server.
-    private func beginTLS(for exchange: CurlExchange) throws(TransportError) {
-        if let identity = settings.configuration.tls.clientIdentity {
-            try easy.setClientIdentity(identity.isAllowed(for: exchange.request.url) ? identity : nil)
-        }
-        if !settings.pinnedKeys.isEmpty { try easy.setPinnedPublicKeys(exchange.pins) }
     }
 
     /// Returns the HTTP version to offer.
