@@ -114,9 +114,7 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
         let leastTime = max(Self.defaultDelay, .seconds(longest))
         self.connection.withLock { ($0.isOpen, $0.attempts, $0.leastTime) = (false, attempts + 1, leastTime) }
         // The first time, the server expects its own delay.
-        return .reconnect(
-            after: .seconds(attempts == 0 ? min(base / .seconds(1), longest) : longest * .random(in: 0...1))
-        )
+        return .reconnect(after: .seconds(attempts == 0 ? longest : longest * .random(in: 0...1)))
     }
 }
 
