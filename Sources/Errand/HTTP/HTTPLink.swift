@@ -20,15 +20,10 @@ struct HTTPLink {
     }
 
     /// RFC 8288 appendix B.2, folded or not.
-    static func links(in field: HTTPField) -> [HTTPLink] {
-        var parser = LinkParser(field)
-        var links: [HTTPLink] = []
-        while let link = parser.next() { links.append(link) }
-        return links
-    }
+    static func links(in field: HTTPField) -> [HTTPLink] { Array(LinkParser(field)) }
 }
 
-private struct LinkParser {
+private struct LinkParser: Sequence, IteratorProtocol {
     private var rest: ArraySlice<UInt8>
 
     init(_ field: HTTPField) {
