@@ -58,7 +58,7 @@ final class BodyDecoder {
         receive: (UnsafeRawBufferPointer) throws(TransportError) -> Bool
     ) throws(TransportError) -> Bool {
         layers[0].input = input
-        defer { input = layers[0].removeInput() }
+        defer { input = exchange(&layers[0].input, with: UnsafeRawBufferPointer(start: nil, count: 0)) }
         // The innermost layer decodes first, so that each layer needs only one buffer.
         while let index = layers.lastIndex(where: \.isBusy) {
             guard !budget.isSpent else { return false }
@@ -109,11 +109,6 @@ private final class CodingLayer {
     }
 
     var isBusy: Bool { !input.isEmpty || hasMoreOutput }
-
-    func removeInput() -> UnsafeRawBufferPointer {
-        defer { input = UnsafeRawBufferPointer(start: nil, count: 0) }
-        return input
-    }
 
     /// The result is valid until the next call.
     func decode(within budget: inout DecodingBudget) throws(TransportError) -> UnsafeRawBufferPointer {
