@@ -109,7 +109,15 @@ package struct HTTPBodyReader: ~Copyable {
         case .data(let data):
             return (Int64(data.count), nil)
         case .file(let url):
-            let status = try status(of: url)
+            guard url.isFileURL else {
+                throw TransportError(.invalidRequest, "a file to send is not a file URL")
+            }
+            guard let status = stat(ofTarget: url.path), access(url.path, R_OK) == 0 else {
+                throw TransportError(.invalidRequest, cannotRead: url, .last("open"))
+            }
+            guard status.isFile else {
+                throw TransportError(.invalidRequest, "\(Redactor.fileName(of: url)) is not a regular file")
+            }
             return (Int64(status.st_size), status.st_ino)
         case .stream(let stream):
             guard stream.length ?? 0 >= 0 else {
@@ -117,19 +125,6 @@ package struct HTTPBodyReader: ~Copyable {
             }
             return (stream.length, nil)
         }
-    }
-
-    private static func status(of url: URL) throws(TransportError) -> stat {
-        guard url.isFileURL else {
-            throw TransportError(.invalidRequest, "a file to send is not a file URL")
-        }
-        guard let status = stat(ofTarget: url.path), access(url.path, R_OK) == 0 else {
-            throw TransportError(.invalidRequest, cannotRead: url, .last("open"))
-        }
-        guard status.st_mode & S_IFMT == S_IFREG else {
-            throw TransportError(.invalidRequest, "\(Redactor.fileName(of: url)) is not a regular file")
-        }
-        return status
     }
 }
 
