@@ -34,9 +34,15 @@ final class CurlCABundle: Sendable {
             let reason = "those of the system are not found; install ca-certificates, or set SSL_CERT_FILE to a file"
             throw .refusal(of: "tls.additionalAuthorities", reason)
         }
-        let file = try Self.store(known + Data("\n".utf8) + Self.text(of: additional), openFiles: openFiles)
-        path = file.path
-        combined = consume file
+        let text = try known + Data("\n".utf8) + Self.text(of: additional)
+        do throws(SystemError) {
+            let file = try UnlinkedFile(containing: Array(text), descriptorFolder: openFiles)
+            path = file.path
+            combined = consume file
+        } catch {
+            let reason = "the additional authorities cannot be stored (\(error.reason))"
+            throw TransportError(.storage, reason, underlying: error)
+        }
     }
 
     /// Where distributions store the authorities of the system.
@@ -62,15 +68,6 @@ final class CurlCABundle: Sendable {
             text += "-----BEGIN CERTIFICATE-----\n\(lines)\n-----END CERTIFICATE-----\n"
         }
         return Data(text.utf8)
-    }
-
-    private static func store(_ data: Data, openFiles: String) throws(TransportError) -> UnlinkedFile {
-        do throws(SystemError) {
-            return try UnlinkedFile(containing: Array(data), descriptorFolder: openFiles)
-        } catch {
-            let reason = "the additional authorities cannot be stored (\(error.reason))"
-            throw TransportError(.storage, reason, underlying: error)
-        }
     }
 }
 
