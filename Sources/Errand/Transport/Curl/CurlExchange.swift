@@ -302,18 +302,14 @@ final class CurlExchange: @unchecked Sendable {
         guard request.destination != .memory else { return resume() }
         // Waiting for the disk would block the loop, or the exchanges after this one in the queue of completions.
         DispatchQueue(label: "errand.file").async { [self] in
-            saveFile()
+            do throws(TransportError) {
+                if let failure { throw failure }
+                try received.save()
+            } catch {
+                fail(error)
+                received.discard()
+            }
             resume()
-        }
-    }
-
-    private func saveFile() {
-        do throws(TransportError) {
-            if let failure { throw failure }
-            try received.save()
-        } catch {
-            fail(error)
-            received.discard()
         }
     }
 
