@@ -62,7 +62,7 @@ final class RequestQueue: Sendable {
     func move(_ place: QueuePlace) -> Bool { state.withLock { $0.move(place) } }
 
     /// Until the wish is that of the last move: who changes it later moves the request as well.
-    private func fulfill(_ wish: () -> QueueWish, at place: QueuePlace) {
+    func fulfill(_ wish: () -> QueueWish, at place: QueuePlace) {
         var place = place
         while true {
             let (lane, needsNoPlace) = wish()

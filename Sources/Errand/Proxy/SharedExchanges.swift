@@ -65,8 +65,8 @@ final class SharedExchanges: Sendable {
                 slot = try await slot.acquire { [self] in
                     // Not before: who joins it from now on finds it in the queue.
                     setStage(.queued, of: name).forEach { $0.didQueue() }
-                } wish: { [self] in
-                    (update(name, \.lane) ?? nil, members(of: name).contains { proxy.loads.needsNoPlace($0.id) })
+                } wish: {
+                    self.wish(of: name, in: proxy.loads)
                 }
                 defer { slot.release() }
                 setStage(.admitted, of: name).forEach { $0.begin() }
@@ -152,26 +152,18 @@ final class SharedExchanges: Sendable {
         switch shared.stage {
         case .begun: break
         case .queued:
-            move(SharedExchange.Name(key: key, number: shared.number), from: former, to: shared.lane, in: proxy.queue)
             member.didQueue()
-            if proxy.loads.needsNoPlace(member.id) { proxy.queue.admitAnyway(shared.number.sharedQueueNumber) }
+            guard let former else { break }
+            let name = SharedExchange.Name(key: key, number: shared.number)
+            let place = QueuePlace(number: shared.number.sharedQueueNumber, lane: former)
+            proxy.queue.fulfill({ wish(of: name, in: proxy.loads) }, at: place)
         case .admitted: member.begin()
         }
         return isFirst ? shared.trace : nil
     }
 
-    /// Until its lane is that of the last move: another load may raise it meanwhile.
-    private func move(
-        _ name: SharedExchange.Name,
-        from former: QueueLane?,
-        to lane: QueueLane?,
-        in queue: RequestQueue
-    ) {
-        var (former, lane) = (former, lane)
-        while let next = lane, next != former {
-            guard queue.move(QueuePlace(number: name.number.sharedQueueNumber, lane: next)) else { return }
-            (former, lane) = (next, update(name, \.lane) ?? nil)
-        }
+    private func wish(of name: SharedExchange.Name, in loads: LoadTable) -> QueueWish {
+        (update(name, \.lane) ?? nil, members(of: name).contains { loads.needsNoPlace($0.id) })
     }
 
     /// Removes an exchange all of whose loads have been cancelled, so that no load joins it.
