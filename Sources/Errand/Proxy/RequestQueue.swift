@@ -83,7 +83,7 @@ final class RequestQueue: Sendable {
     func leave(_ place: QueuePlace) {
         var removed: RequestQueueState.Waiter?
         update { state in
-            if state.leave(place) { return true }
+            if state.leave(place.number) { return true }
             removed = state.remove(place)
             return false
         }
@@ -109,7 +109,7 @@ final class RequestQueue: Sendable {
     func didReceive(at place: QueuePlace, isMultiplexed: Bool?, keepsPlace: Bool) {
         update { state in
             let hasMoreRoom = isMultiplexed.map { state.record(isMultiplexed: $0, of: place.lane.host) } ?? false
-            guard keepsPlace else { return state.leave(place) || hasMoreRoom }
+            guard keepsPlace else { return state.leave(place.number) || hasMoreRoom }
             _ = state.setSent(false, at: place)
             return hasMoreRoom
         }
@@ -277,9 +277,6 @@ struct RequestQueueState {
         return true
     }
 
-    @discardableResult
-    mutating func leave(_ place: QueuePlace) -> Bool { end(place.number) }
-
     /// Keeps the admission of a request, or admits it in its order, or has it wait.
     mutating func reserve(_ place: QueuePlace) {
         if let index = admissions.index(forKey: place.number) { return admissions.values[index].isKept = true }
@@ -291,7 +288,7 @@ struct RequestQueueState {
     /// Returns whether there is room then.
     mutating func leaveUnlessKept(_ place: QueuePlace) -> Bool {
         guard let index = admissions.index(forKey: place.number) else { return false }
-        guard admissions.values[index].isKept else { return end(place.number) }
+        guard admissions.values[index].isKept else { return leave(place.number) }
         admissions.values[index].isKept = false
         return false
     }
@@ -299,7 +296,7 @@ struct RequestQueueState {
     /// Keeps the admission if the transport has the request.
     mutating func withdraw(_ number: UInt64) -> Bool {
         guard admissions[number]?.isSent == false else { return false }
-        return end(number)
+        return leave(number)
     }
 
     /// One connection to a host that multiplexes carries several.
@@ -347,7 +344,7 @@ struct RequestQueueState {
         change(host, by: 1)
     }
 
-    private mutating func end(_ number: UInt64) -> Bool {
+    @discardableResult mutating func leave(_ number: UInt64) -> Bool {
         guard let admission = admissions.removeValue(forKey: number) else { return false }
         change(admission.host, by: -1)
         return true
@@ -423,24 +420,17 @@ struct WaiterList<Waiter: Sendable>: Sendable {
 
     mutating func remove(_ sequence: UInt64) -> Waiter? {
         let index = position(of: sequence)
-        guard index < entries.count, entries[index].sequence == sequence else { return nil }
-        return remove(at: index)
-    }
-
-    private mutating func remove(at index: Int) -> Waiter? {
-        guard let waiter = entries[index].waiter else { return nil }
-        entries[index].waiter = nil
+        guard index < entries.count, entries[index].sequence == sequence,
+            let waiter = exchange(&entries[index].waiter, with: nil)
+        else { return nil }
         count -= 1
         while head < entries.count, entries[head].waiter == nil { head += 1 }
-        compact()
+        // Drops the empty entries once they are the majority, so that each costs constant time.
+        if entries.count > 2 * count + 64 {
+            entries.removeAll { $0.waiter == nil }
+            head = 0
+        }
         return waiter
-    }
-
-    /// Drops the empty entries once they are the majority, so that each costs constant time.
-    private mutating func compact() {
-        guard entries.count > 2 * count + 64 else { return }
-        entries.removeAll { $0.waiter == nil }
-        head = 0
     }
 
     private func position(of sequence: UInt64) -> Int {

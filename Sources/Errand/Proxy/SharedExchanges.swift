@@ -59,7 +59,8 @@ final class SharedExchanges: Sendable {
         _ trace: ExchangeTrace
     ) {
         let task = Task {
-            var slot = self.slot(of: name, in: proxy.queue)
+            let lane = update(name, \.lane) ?? nil
+            var slot = QueueSlot(proxy.queue, number: name.number.sharedQueueNumber, lane: lane)
             let outcome: SharedExchange.Outcome
             do throws(APIError) {
                 slot = try await slot.acquire { [self] in
@@ -90,10 +91,6 @@ final class SharedExchanges: Sendable {
             remove(name)?.end(with: outcome)
         }
         if update(name, { $0.task = task }) == nil { task.cancel() }
-    }
-
-    private func slot(of name: SharedExchange.Name, in queue: RequestQueue) -> QueueSlot {
-        QueueSlot(queue, number: name.number.sharedQueueNumber, lane: update(name, \.lane) ?? nil)
     }
 
     private func remove(_ name: SharedExchange.Name) -> SharedExchange? {

@@ -86,11 +86,11 @@ struct QueueCapacityTests {
         let admitsMore = queue.record(isMultiplexed: false, of: "new")
         #expect(!admitsMore)
         for place in waiting.prefix(6) {
-            queue.leave(place)
+            queue.leave(place.number)
             #expect(queue.admitWaiters().count == 0)
         }
-        queue.leave(admitted[0])
-        queue.leave(others[0])
+        queue.leave(admitted[0].number)
+        queue.leave(others[0].number)
         #expect(queue.admitWaiters().count == 1)
         #expect(queue.waitingCount == 3)
     }
@@ -125,7 +125,7 @@ struct QueueCapacityTests {
         _ = queue.record(isMultiplexed: true, of: "a")
         let admitted = [(1, 2), (2, 1)].map { queue.admit(lanes[$0], times: $1).count }
         #expect(admitted == [1, 0], "the third connection")
-        queue.leave(first[0])
+        queue.leave(first[0].number)
         let others = [2, 0].map { queue.admit(lanes[$0], times: 1).count }
         #expect(others == [1, 0], "a host that multiplexes needs a connection as well")
     }
@@ -137,7 +137,7 @@ struct QueueCapacityTests {
         let lane = QueueLane(host: "a", priority: .normal)
         let first = queue.admit(lane, times: 1)
         for isMultiplexed in [true, false] { _ = queue.record(isMultiplexed: isMultiplexed, of: "a") }
-        queue.leave(first[0])
+        queue.leave(first[0].number)
         let admitted = queue.admit(lane, times: 5)
         #expect(admitted.count == 2)
     }
