@@ -8,9 +8,8 @@
 /// service.failureReader = .djangoREST
 /// ```
 public struct FailureReader: Sendable {
-    private typealias Reader = (readsSuccess: Bool, read: @Sendable (APIResponse) throws -> ServerFailure?)
-
-    private let readers: [Reader]
+    /// Passes a 2xx response only to readers that read those, or to all.
+    private let read: @Sendable (APIResponse, _ isForAll: Bool) -> ServerFailure?
 
     /// Creates a reader.
     ///
@@ -21,50 +20,37 @@ public struct FailureReader: Sendable {
     ///     `nil`. Called off the main actor, once for each response whose status is not accepted, with `readsSuccess` also for
     ///     2xx responses, and with ``APIService/isLoginExpired`` for all but 2xx.
     public init(readsSuccess: Bool = false, _ read: @escaping @Sendable (APIResponse) throws -> ServerFailure?) {
-        readers = [(readsSuccess, read)]
+        self.init(reading: { response, isForAll in
+            isForAll || readsSuccess || !response.isSuccess ? try? read(response) : nil
+        })
     }
 
-    private init(_ readers: [Reader]) { self.readers = readers }
+    private init(reading read: @escaping @Sendable (APIResponse, _ isForAll: Bool) -> ServerFailure?) {
+        self.read = read
+    }
 
     /// Returns the failure in `response`, whatever its status; `nil` if there is none that this reader recognizes.
     ///
     /// Use this in a reader that builds on this one, and in tests. A service calls a reader for a 2xx response only if the reader
     /// reads such responses.
-    public func failure(in response: APIResponse) -> ServerFailure? {
-        first(in: response) { _ in true }
-    }
+    public func failure(in response: APIResponse) -> ServerFailure? { read(response, true) }
 
-    /// Passes a 2xx response only to readers that read those.
-    func refusal(in response: APIResponse) -> ServerFailure? {
-        first(in: response) { $0.readsSuccess || !response.isSuccess }
-    }
-
-    private func first(in response: APIResponse, of isUsed: (Reader) -> Bool) -> ServerFailure? {
-        for reader in readers where isUsed(reader) {
-            if let failure = try? reader.read(response) { return failure }
-        }
-        return nil
-    }
+    func refusal(in response: APIResponse) -> ServerFailure? { read(response, false) }
 
     /// Returns a reader that uses `other` if this one finds nothing.
     ///
     /// Whether 2xx responses are read remains a setting of each of the two readers.
     public func or(_ other: FailureReader) -> FailureReader {
-        FailureReader(readers + other.readers)
+        FailureReader(reading: { read($0, $1) ?? other.read($0, $1) })
     }
 
     /// Never finds an expired login.
     var ofLoginRequest: FailureReader {
-        FailureReader(
-            readers.map { reader in
-                let read = { @Sendable (response: APIResponse) in
-                    var failure = try reader.read(response)
-                    if failure?.type == .loginExpired { failure?.type = nil }
-                    return failure
-                }
-                return (reader.readsSuccess, read)
-            }
-        )
+        FailureReader(reading: { response, isForAll in
+            var failure = read(response, isForAll)
+            if failure?.type == .loginExpired { failure?.type = nil }
+            return failure
+        })
     }
 }
 
