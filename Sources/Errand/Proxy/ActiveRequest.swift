@@ -64,7 +64,7 @@ final class TransferMeter: Sendable {
     }
 
     func record(_ progress: TransferProgress) {
-        let mark: Mark = (clock.uptime, progress.completedBytes)
+        let mark = (uptime: clock.uptime, bytes: progress.completedBytes)
         state.withLock { state in
             let former = state.progress
             // An upload also begins anew after a redirect, or when its connection was lost.
