@@ -14,16 +14,13 @@ public struct APIResponse: Sendable {
 
     private struct Contents: Sendable {
         let url: URL
-        var status: Int
-        var headers: HTTPHeaders
-        var body: Data
+        /// Its file is not used.
+        var response: HTTPResponse
         var file: FileLocation?
         let redirects: [URL]
         let duration: Duration
-        var timings: ExchangeTimings?
         var statement: ServerFailure?
         var requestID: RequestID?
-        var isStreamed = false
         var source = Source.network
         var age: Duration?
         var forget: (@Sendable () -> Void)?
@@ -40,18 +37,18 @@ public struct APIResponse: Sendable {
     public var url: URL { contents.url }
     /// The HTTP status code.
     public var status: Int {
-        get { contents.status }
-        set { contents.status = newValue }
+        get { contents.response.status }
+        set { contents.response.status = newValue }
     }
     /// The header lines in the order received, duplicates included.
     public var headers: HTTPHeaders {
-        get { contents.headers }
-        set { contents.headers = newValue }
+        get { contents.response.headers }
+        set { contents.response.headers = newValue }
     }
     /// The body, with content codings such as gzip removed; empty if the body is stored in ``file``.
     public var body: Data {
-        get { contents.body }
-        set { contents.body = newValue }
+        get { contents.response.body }
+        set { contents.response.body = newValue }
     }
     /// The file that contains the body, if the response is stored in a file; see ``BaseAPIRequest/destination``.
     ///
@@ -64,8 +61,8 @@ public struct APIResponse: Sendable {
     public var duration: Duration { contents.duration }
     /// The durations of the phases of the last request, without earlier redirects; `nil` if the transport measures none.
     public internal(set) var timings: ExchangeTimings? {
-        get { contents.timings }
-        set { contents.timings = newValue }
+        get { contents.response.timings }
+        set { contents.response.timings = newValue }
     }
 
     /// Where the response comes from; `network` without an ``APICache``, and `cache` when a `loadIfNeeded` has ended with the
@@ -78,7 +75,7 @@ public struct APIResponse: Sendable {
     var receivedAt: Duration? { contents.receivedAt }
 
     /// Whether the body was passed on while it arrived, and is neither in memory nor in a file.
-    package var isStreamed: Bool { contents.isStreamed && file == nil }
+    package var isStreamed: Bool { contents.response.isStreamed && file == nil }
 
     /// The ID of the load that received the response; `nil` if no load received it.
     public var requestID: RequestID? { contents.requestID }
@@ -97,13 +94,10 @@ public struct APIResponse: Sendable {
     public init(_ response: HTTPResponse, url: URL, redirects: [URL] = [], duration: Duration = .zero) {
         contents = Contents(
             url: url,
-            status: response.status,
-            headers: response.headers,
-            body: response.body,
+            response: response,
             file: response.file.map { FileLocation($0) },
             redirects: redirects,
-            duration: duration,
-            timings: response.timings
+            duration: duration
         )
     }
 
@@ -119,7 +113,6 @@ public struct APIResponse: Sendable {
         self.init(response, url: url, redirects: redirects, duration: duration)
         contents.requestID = id
         contents.receivedAt = receivedAt
-        contents.isStreamed = response.isStreamed
     }
 
     func withStatement(_ statement: ServerFailure?) -> APIResponse {
@@ -137,7 +130,7 @@ public struct APIResponse: Sendable {
         if requestID == id, timings == nil { return self }
         return with {
             $0.requestID = id
-            $0.timings = $0.timings?.withAttempt(attempt, queueTime: queueTime)
+            $0.response.timings = $0.response.timings?.withAttempt(attempt, queueTime: queueTime)
         }
     }
 
@@ -158,10 +151,10 @@ public struct APIResponse: Sendable {
     }
 
     /// Its body has been passed on.
-    var streamed: APIResponse { with { ($0.body, $0.isStreamed) = (Data(), true) } }
+    var streamed: APIResponse { with { ($0.response.body, $0.response.isStreamed) = (Data(), true) } }
 
     func withContent(body: Data = Data(), file: FileLocation? = nil) -> APIResponse {
-        with { ($0.body, $0.file) = (body, file) }
+        with { ($0.response.body, $0.file) = (body, file) }
     }
 
     private func with(_ change: (inout Contents) -> Void) -> APIResponse {
