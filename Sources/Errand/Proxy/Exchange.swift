@@ -25,7 +25,7 @@ final class Exchange {
     /// The `Cookie` header of the current request, as it was sent.
     private var sentCookie: String?
     /// The requests that were redirected.
-    private var visits: Set<Visit> = []
+    private var visits: Set<[String?]> = []
     /// `nil` before the first response.
     private(set) var isMultiplexed: Bool?
     /// Whether the transport has passed on the body of the last response.
@@ -198,10 +198,20 @@ final class Exchange {
 
     /// Refuses the next request if it was sent before.
     private func recordVisit(before next: HTTPRequest) throws(TransportError) {
-        visits.insert(Visit(current, cookie: sentCookie))
+        visits.insert(Self.visit(current, cookie: sentCookie))
         let cookie = next.headers["Cookie"] ?? session?.field(for: next.url, at: proxy.clock.date)?.value
-        guard visits.contains(Visit(next, cookie: cookie)) else { return }
+        guard visits.contains(Self.visit(next, cookie: cookie)) else { return }
         throw TransportError(.badResponse, "a redirect leads back to a URL that was requested before")
+    }
+
+    /// What tells a request from others of the chain, whose body is that of the first one, or empty.
+    private static func visit(_ request: HTTPRequest, cookie: String?) -> [String?] {
+        let (url, method) = (request.url, request.method)
+        let path = url.path(percentEncoded: true)
+        let target = [Origin(url)?.description, path.isEmpty ? "/" : path, url.query(percentEncoded: true)]
+        // A login page sets one and redirects back; what may change something is not sent twice for it.
+        let cookie = [.get, .head, .options].contains(method) ? cookie : nil
+        return target + [method.rawValue, request.body.isEmpty ? nil : "body", cookie]
     }
 
     @inline(never) func failure(_ error: TransportError) -> APIError {
@@ -246,24 +256,6 @@ final class ReceivedHead: Sendable {
     func receive(_ status: Int, _ headers: HTTPHeaders, from url: URL) {
         head.withLock { $0 = (status, headers) }
         session?.store(from: headers, url: url, status: status, at: clock.date)
-    }
-}
-
-/// A request of a chain, whose body is that of the first one, or empty.
-private struct Visit: Hashable {
-    private let origin: Origin?
-    private let path: String
-    private let query: String?
-    private let method: HTTPMethod
-    private let hasBody: Bool
-    /// Only of a request that reads: a login page sets one and redirects back; what may change something is not sent twice for it.
-    private let cookie: String?
-
-    init(_ request: HTTPRequest, cookie: String?) {
-        let path = request.url.path(percentEncoded: true)
-        (origin, self.path) = (Origin(request.url), path.isEmpty ? "/" : path)
-        (query, method, hasBody) = (request.url.query(percentEncoded: true), request.method, !request.body.isEmpty)
-        self.cookie = [.get, .head, .options].contains(method) ? cookie : nil
     }
 }
 

@@ -307,20 +307,19 @@ package struct UserSession: Sendable {
     /// Of the environment, which another path of the same login is as well.
     let baseURL: URL?
     let jar: CookieJar
-    let ended: Int
-    let begun: Int
+    private let sessions: (ended: Int, begun: Int)
 
     init(of service: APIService?, _ jar: CookieJar) {
-        let sessions = service?.login.sessions ?? (ended: 0, begun: 0)
+        sessions = service?.login.sessions ?? (ended: 0, begun: 0)
         (login, baseURL, self.jar) = (service?.login, service?.baseURL, jar)
-        (ended, begun) = (sessions.ended, sessions.begun)
     }
 
     /// Whether its loads have been cancelled: not by a sign-in alone.
-    package var hasEnded: Bool { login.map { $0.sessions.ended != ended } ?? false }
+    package var hasEnded: Bool { login.map { $0.sessions.ended != sessions.ended } ?? false }
     /// Not after a sign-in alone: that is usually the same user, whose login has expired.
     func isOfSameAccount(as other: UserSession) -> Bool {
-        login === other.login && baseURL == other.baseURL && jar === other.jar && ended == other.ended
+        login === other.login && baseURL == other.baseURL && jar === other.jar
+            && sessions.ended == other.sessions.ended
     }
 
     package func isOfSameLogin(as other: UserSession) -> Bool { login === other.login }
@@ -329,6 +328,6 @@ package struct UserSession: Sendable {
 extension UserSession: Equatable {
     /// A sign-in without a logout may be another user's.
     package static func == (lhs: UserSession, rhs: UserSession) -> Bool {
-        lhs.isOfSameAccount(as: rhs) && lhs.begun == rhs.begun
+        lhs.isOfSameAccount(as: rhs) && lhs.sessions.begun == rhs.sessions.begun
     }
 }
