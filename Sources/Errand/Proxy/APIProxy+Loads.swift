@@ -2,9 +2,6 @@ import Foundation
 
 /// The loads of a proxy: how they begin, and how they end without their work.
 extension APIProxy {
-    /// From this number on, endings are likely to follow each other.
-    private static let manyLoads = 8
-
     package func deliver(_ delivered: @escaping @MainActor @Sendable () -> Void) {
         delivery.deliver(delivered)
     }
@@ -74,9 +71,7 @@ extension APIProxy {
         _ call: Call<Value>,
         ended: @escaping @MainActor @Sendable (Result<LoadedValue<Value>, APIError>) -> Void
     ) {
-        start(call) { [loads, delivery] result in
-            delivery.deliver(isOneOfMany: loads.count >= Self.manyLoads) { ended(result) }
-        }
+        start(call) { [delivery] result in delivery.deliver { ended(result) } }
     }
 
     /// Begins a load that validates the stale response which another one has used (RFC 5861 section 3).

@@ -12,8 +12,6 @@ final class LoadTable: Sendable {
 
     /// Without the loads that wait in the queue.
     var tasks: [Task<Void, Never>] { loads.withLock { $0.values.compactMap(\.task) } }
-    // Not by a key path, which is not inlined here: it would be 1 % of `load`.
-    var count: Int { loads.withLock { $0.count } }
 
     func contains(_ id: RequestID) -> Bool { loads.withLock { $0[id] != nil } }
 

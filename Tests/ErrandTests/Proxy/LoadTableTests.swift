@@ -28,7 +28,7 @@ struct LoadTableTests {
             #expect(received == 1)
             #expect(!table.contains(id))
         }
-        #expect(table.count == 0)
+        #expect(table.activeRequests.isEmpty)
     }
 
     @Test func `Claims of several loads return those that are active and selected, oldest first`() {
@@ -59,7 +59,7 @@ struct LoadTableTests {
         #expect(table.countSend(of: id) == nil)
         #expect(!table.setSentAgain(id, for: .app))
         #expect(!table.join(id, as: .none))
-        #expect(table.count == 0 && table.tasks.isEmpty)
+        #expect(table.activeRequests.isEmpty && table.tasks.isEmpty)
     }
 
     @Test func `A load waits in the queue until it has a task`() {

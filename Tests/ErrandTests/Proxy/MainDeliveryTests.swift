@@ -19,12 +19,9 @@ final class MainDeliveryTests {
         }
     }
 
-    /// Begins hops in both ways, also while one of the other kind is under way.
     @concurrent private func deliver(_ count: Int, by caller: Int) async {
         for number in 0..<count {
-            delivery.deliver(isOneOfMany: number.isMultiple(of: caller + 1)) { [self] in
-                calls.append("\(caller) \(number)")
-            }
+            delivery.deliver { [self] in calls.append("\(caller) \(number)") }
             if number.isMultiple(of: 100) { await Task.yield() }
         }
     }
@@ -67,11 +64,11 @@ final class MainDeliveryTests {
         #expect(delivery.count == 0)
     }
 
-    @Test func `A delivery that is not one of many ends the wait of those before it`() async {
+    @Test func `What is ready soon after a hop shares the next one`() async {
         deliver("first")
         await suspend(while: calls.isEmpty)
-        delivery.deliver(isOneOfMany: true) { [self] in calls.append("a") }
-        delivery.deliver(isOneOfMany: true) { [self] in calls.append("b") }
+        deliver("a")
+        deliver("b")
         deliver("c")
         mark()
         await suspend(while: calls.count < 5)
@@ -90,8 +87,8 @@ final class MainDeliveryTests {
             for number in 0..<100 {
                 let start = ContinuousClock.now
                 await withCheckedContinuation { continuation in
-                    // A hop that was a moment ago makes the next one wait for the pool.
-                    delivery.deliver { delivery.deliver(isOneOfMany: true) { continuation.resume() } }
+                    // Also a moment after another one.
+                    delivery.deliver { delivery.deliver { continuation.resume() } }
                 }
                 #expect(start.duration(to: .now) < .seconds(5), "\(number)")
                 guard start.duration(to: .now) < .seconds(5) else { break }
@@ -101,8 +98,7 @@ final class MainDeliveryTests {
     }
     #endif
 
-    @Test(arguments: [false, true])
-    func `A hop has neither the login nor the environment of the load that is first`(_ isOneOfMany: Bool) async {
+    @Test func `A hop has neither the login nor the environment of the load that is first`() async {
         let service = APIService.sample()
         let scope = ReloginScope(of: service)
         deliver("first")
@@ -110,7 +106,7 @@ final class MainDeliveryTests {
         await withCheckedContinuation { continuation in
             ReloginScope.run(in: scope) {
                 EnvironmentScope.$current.withValue(APIEnvironment("staging", baseURL: service.baseURL)) {
-                    delivery.deliver(isOneOfMany: isOneOfMany) {
+                    delivery.deliver {
                         #expect(ReloginScope.current == nil)
                         #expect(EnvironmentScope.current == nil)
                         continuation.resume()
