@@ -23,11 +23,26 @@
         var isVisible = false
     }
 
-    /// Shows an indicator until ``hideAll(of:)``; one that the load has already may get another message.
+    /// Shows an indicator until ``hideAll(of:)``; one that the load, or the group, has already may get another message.
     static func show(_ indicator: any LoadingIndicator, _ message: String?, of id: RequestID) {
-        let isKnown = ofLoads[id]?.contains { $0 === indicator } == true
-        if !isKnown { ofLoads[id, default: []].append(indicator) }
-        show(indicator, message, counting: isKnown ? 0 : 1)
+        let key = ObjectIdentifier(indicator)
+        var entry = shown[key] ?? Entry()
+        if ofLoads[id]?.contains(where: { $0 === indicator }) != true {
+            ofLoads[id, default: []].append(indicator)
+            entry.count += 1
+        }
+        let isChanged = message != nil && message != entry.message
+        entry.message = message ?? entry.message
+        shown[key] = entry
+        if entry.isVisible {
+            guard isChanged else { return }
+            shown[key]?.isVisible = false
+            indicator.hideLoading()
+        }
+        // Others may have been begun or ended in there.
+        guard let entry = shown[key], !entry.isVisible else { return }
+        shown[key]?.isVisible = true
+        indicator.showLoading(entry.message)
     }
 
     static func hideAll(of id: RequestID) {
@@ -36,28 +51,7 @@
         for indicator in ofLoads.removeValue(forKey: id) ?? [] { hide(indicator) }
     }
 
-    /// Each call is followed by one of ``hide(_:)``, until which the caller retains the indicator.
-    static func show(_ indicator: any LoadingIndicator, _ message: String?) { show(indicator, message, counting: 1) }
-
-    private static func show(_ indicator: any LoadingIndicator, _ message: String?, counting count: Int) {
-        let id = ObjectIdentifier(indicator)
-        var entry = shown[id] ?? Entry()
-        let isChanged = message != nil && message != entry.message
-        entry.count += count
-        entry.message = message ?? entry.message
-        shown[id] = entry
-        if entry.isVisible {
-            guard isChanged else { return }
-            shown[id]?.isVisible = false
-            indicator.hideLoading()
-        }
-        // Others may have been begun or ended in there.
-        guard let entry = shown[id], !entry.isVisible else { return }
-        shown[id]?.isVisible = true
-        indicator.showLoading(entry.message)
-    }
-
-    static func hide(_ indicator: any LoadingIndicator) {
+    private static func hide(_ indicator: any LoadingIndicator) {
         let id = ObjectIdentifier(indicator)
         guard let entry = shown[id] else { return }
         guard entry.count == 1 else {

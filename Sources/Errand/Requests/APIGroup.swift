@@ -38,7 +38,8 @@ public import Observation
     // One of each login.
     @ObservationIgnored private var sessions: [GroupSession] = []
     @ObservationIgnored private var begunAt = RequestID.newest
-    @ObservationIgnored private var indicators: [any LoadingIndicator] = []
+    // Of its indicators.
+    @ObservationIgnored private let id = RequestID.next()
     // The error to present.
     @ObservationIgnored private var failure: (error: APIError, present: (APIError) -> Void)?
     @ObservationIgnored private var presentsErrors = false
@@ -63,9 +64,7 @@ public import Observation
         guard result == nil else { return }
         presentsErrors = true
         begin()
-        guard let indicator else { return }
-        indicators.append(indicator)
-        SharedIndicators.show(indicator, message)
+        if let indicator { SharedIndicators.show(indicator, message, of: id) }
     }
 
     /// Begins the group, unless it has begun, and waits for its ending; cancelling the task cancels the group.
@@ -164,7 +163,7 @@ public import Observation
         let ending = task?.isCancelled == true ? .failure(APIError(.cancelled)) : outcome
         result = ending
         let failure = exchange(&failure, with: nil)
-        for indicator in exchange(&indicators, with: []) { SharedIndicators.hide(indicator) }
+        SharedIndicators.hideAll(of: id)
         switch ending.ending {
         case .success: delegate?.groupDidSucceed(self)
         case .cancelled: delegate?.groupDidCancel(self)
