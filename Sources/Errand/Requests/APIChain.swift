@@ -43,7 +43,7 @@ public final class APIChain: APIGroup {
         let step: Step = { group throws(APIError) in
             do throws(APIError) {
                 let request = { () throws(APIError) -> Manager in
-                    do { return try make() } catch { throw APIError(thrownBy: "make", error) }
+                    try APIError.mapped(to: .invalidRequest, reason: Self.reason("make")) { try make() }
                 }
                 try await outcome.load(in: group, request) { $0 }
             } catch {
@@ -55,7 +55,8 @@ public final class APIChain: APIGroup {
                         group.replaceFailure(by: nil)
                         return response
                     } catch {
-                        let failure = APIError(thrownBy: "recover", error)
+                        let reason = Self.reason("recover")
+                        let failure = error as? APIError ?? APIError(.invalidRequest, reason: reason, underlying: error)
                         group.replaceFailure(by: failure)
                         throw failure
                     }
@@ -66,18 +67,13 @@ public final class APIChain: APIGroup {
         return outcome
     }
 
+    private static func reason(_ closure: String) -> String { "the closure \(closure) of a chain has thrown an error" }
+
     override func perform() async throws(APIError) {
         // Each may add others.
         while !steps.isEmpty {
             defer { recordFinished() }
             try await takeStep()(self)
         }
-    }
-}
-
-extension APIError {
-    fileprivate init(thrownBy closure: String, _ error: any Error) {
-        let reason = "the closure \(closure) of a chain has thrown an error"
-        self = error as? APIError ?? APIError(.invalidRequest, reason: reason, underlying: error)
     }
 }
