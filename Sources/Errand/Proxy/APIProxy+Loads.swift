@@ -54,24 +54,11 @@ extension APIProxy {
 
     /// Ends loads that were removed from the table.
     ///
-    /// All are out of the queue before the first of them is cancelled, so that none is started in its place.
+    /// All are out of the queue before the first of them is cancelled, so that none is started in its place. `isMistake` is whether
+    /// their request was released while its delegate exists.
     func cancel(_ cancelled: [ActiveLoad], isMistake: Bool = false) {
         queue.withdraw(cancelled.map { ($0.id.queueNumber, $0.lane) })
         for load in cancelled { load.cancel(isMistake: isMistake) }
-    }
-
-    /// Returns the loads that this call has cancelled, oldest first; `isMistake` is whether their delegate exists.
-    func cancelLoads(ofReleasedOwner ids: [RequestID], isMistake: Bool) -> [ActiveRequest] {
-        guard !ids.isEmpty else { return [] }
-        let loads = loads.claim(ids) { $0.endsWithOwner }
-        cancel(loads, isMistake: isMistake)
-        return loads.map(\.summary)
-    }
-    func send<Value>(
-        _ call: Call<Value>,
-        ended: @escaping @MainActor @Sendable (Result<LoadedValue<Value>, APIError>) -> Void
-    ) {
-        start(call) { [delivery] result in delivery.deliver { ended(result) } }
     }
 
     /// Begins a load that validates the stale response which another one has used (RFC 5861 section 3).

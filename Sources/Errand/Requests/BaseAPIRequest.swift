@@ -104,10 +104,11 @@ public import Observation
     }
 
     deinit {
-        let isMistake = weakDelegate != nil
-        let cancelled = proxy.cancelLoads(ofReleasedOwner: _loads, isMistake: isMistake)
-        guard let path = cancelled.first?.path, isMistake else { return }
-        FaultLog.reportRelease(of: type(of: self), path: path)
+        guard !_loads.isEmpty else { return }
+        let (isMistake, loads) = (weakDelegate != nil, proxy.loads.claim(_loads) { $0.endsWithOwner })
+        proxy.cancel(loads, isMistake: isMistake)
+        guard let load = loads.first, isMistake else { return }
+        FaultLog.reportRelease(of: type(of: self), path: load.summary.path)
     }
 
     // MARK: Hooks

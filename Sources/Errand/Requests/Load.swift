@@ -159,7 +159,17 @@ extension APIManager {
         var draft = RequestDraft(method: origin.method, path: origin.path)
         draft.params = manager.reformParams(manager.params(from: input, of: id))
         guard proxy.loads.contains(id) else { return nil }
-        try manager.readHooks(for: &draft, input, options, of: id)
+        draft.headers = manager.headers
+        draft.serializer = manager.requestSerializer
+        draft.timeout = manager.timeout
+        draft.redirectPolicy = options.redirectPolicy.map(Boxed.init)
+        draft.allowsCellularAccess = options.allowsCellularAccess
+        draft.idempotencyKey = input.idempotencyKey ?? options.idempotencyKey?()
+        if let key = draft.idempotencyKey {
+            let session = Boxed(wrappedValue: proxy.userSession(of: manager.serviceForNewLoad))
+            manager.history.keep(of: id) { ($0.idempotencyKey, $0.sessionOfKey) = (key, session) }
+        }
+        draft.form = try manager.form(for: draft, input, of: id)
         let serializer = manager.responseSerializer
         let destination = manager.destination
         draft.destination = try serializer.destination(for: destination)
@@ -225,9 +235,11 @@ extension APIManager {
     }
 
     private func run(_ call: Call<Manager.Response>) {
-        proxy.send(call) { result in
-            guard !self.isFallingBack else { return }
-            self.scope.run { self.didFinish(result) }
+        proxy.start(call) { [delivery = proxy.delivery] result in
+            delivery.deliver {
+                guard !self.isFallingBack else { return }
+                self.scope.run { self.didFinish(result) }
+            }
         }
     }
 

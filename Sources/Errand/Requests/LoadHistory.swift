@@ -8,7 +8,9 @@ struct LoadInput: Sendable {
     var parts: [MultipartForm.Part] = []
     /// Precedes ``APIRequestOptions/idempotencyKey``.
     var idempotencyKey: String?
-    private(set) var isFromSource = false
+    /// Boxed, because most loads have no key.
+    var sessionOfKey: Boxed<UserSession>?
+    fileprivate(set) var isFromSource = false
     /// What the param source has returned already.
     var sourceParams: APIParams??
 }
@@ -43,15 +45,15 @@ struct LoadHistory {
     private(set) var newestSuccess: RequestID?
     private var newestLookup: RequestID?
     private var newestInput: (id: RequestID, input: LoadInput)?
-    // Boxed, because most loads have no key.
-    private var sessionOfKey: Boxed<UserSession>?
     /// What the response of the request was loaded with, and when it was received; `nil` if that is not known.
     private var content: (params: APIParams?, origin: LoadOrigin, response: APIResponse)?
 
     /// Without the key of another session, by which the server may find the order of another account.
     func inputAgain(in session: @autoclosure () -> UserSession) -> LoadInput? {
         var input = newestInput?.input
-        if let sessionOfKey, !session().isOfSameAccount(as: sessionOfKey.wrappedValue) { input?.idempotencyKey = nil }
+        if let sessionOfKey = input?.sessionOfKey, !session().isOfSameAccount(as: sessionOfKey.wrappedValue) {
+            input?.idempotencyKey = nil
+        }
         return input
     }
 
@@ -60,9 +62,9 @@ struct LoadHistory {
     /// Of a load that sends the newest one again, which may be cancelled before its hooks are read, the parts and the key stay.
     mutating func keep(_ params: APIParams?, of input: LoadInput? = nil, id: RequestID) {
         if let newestInput, newestInput.id > id { return }
-        newestInput = (
-            id, LoadInput(params: params, parts: input?.parts ?? [], idempotencyKey: input?.idempotencyKey)
-        )
+        var kept = input ?? LoadInput()
+        (kept.params, kept.isFromSource, kept.sourceParams) = (params, false, nil)
+        newestInput = (id, kept)
     }
     /// For a load that sends nothing: `params` are those of the newest success, perhaps with its parts.
     mutating func keepFormer(_ params: APIParams?, of id: RequestID) {
@@ -75,17 +77,11 @@ struct LoadHistory {
         newestInput = newest
     }
 
-    mutating func keep(key: String, of id: RequestID, in session: UserSession) {
-        guard newestInput?.id == id else { return }
-        newestInput?.input.idempotencyKey = key
-        sessionOfKey = Boxed(wrappedValue: session)
-    }
-
     mutating func removeInput() { (newestInput, content) = (nil, nil) }
 
     /// Removes the input of what is not a load, unless a load has begun since.
     mutating func removeInput(of id: RequestID, restoring former: LoadHistory) {
-        if newestInput?.id == id { (newestInput, sessionOfKey) = (former.newestInput, former.sessionOfKey) }
+        if newestInput?.id == id { newestInput = former.newestInput }
     }
 
     // An older ending never replaces a newer one of its kind.

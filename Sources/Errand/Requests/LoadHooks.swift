@@ -14,30 +14,7 @@ extension BaseAPIRequest {
         return params
     }
 
-    /// Adds to a draft what follows from neither the parameters nor the response.
-    func readHooks(
-        for draft: inout RequestDraft,
-        _ input: LoadInput,
-        _ options: APIRequestOptions,
-        of id: RequestID
-    ) throws(APIError) {
-        draft.headers = headers
-        draft.serializer = requestSerializer
-        draft.timeout = timeout
-        draft.redirectPolicy = options.redirectPolicy.map(Boxed.init)
-        draft.allowsCellularAccess = options.allowsCellularAccess
-        draft.idempotencyKey = input.idempotencyKey ?? options.idempotencyKey?()
-        if let key = draft.idempotencyKey {
-            history.keep(key: key, of: id, in: proxy.userSession(of: serviceForNewLoad))
-        }
-        draft.form = try form(for: draft, input, of: id)
-    }
-
-    private func form(
-        for draft: RequestDraft,
-        _ input: LoadInput,
-        of id: RequestID
-    ) throws(APIError) -> MultipartForm? {
+    func form(for draft: RequestDraft, _ input: LoadInput, of id: RequestID) throws(APIError) -> MultipartForm? {
         let isMultipart = draft.serializer.isMultipart
         // A boundary costs as much as the rest, and most loads have no parts.
         var form = isMultipart ? MultipartForm() : MultipartForm(boundary: "")
