@@ -53,7 +53,7 @@ final class LoadTurn<Value: Sendable> {
     /// Begins the first turn of a load that has not queued yet; calls `willQueue` before it waits.
     func takeFirst(willQueue: () -> Void) async throws(APIError) {
         // When it is sent again.
-        if slot.hasPlace, place == .held { return }
+        if slot.ownLane != nil, place == .held { return }
         var start: Duration?
         if let gate = call.gate, await !gate.passAtOnce() {
             start = beginWait(in: call.exchangeLane, willQueue)
@@ -61,7 +61,7 @@ final class LoadTurn<Value: Sendable> {
             guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
         }
         let lane = call.exchangeLane.map { proxy.loads.lane(of: call.id) ?? $0 }
-        if !slot.hasPlace { slot = QueueSlot(proxy.queue, number: call.id.queueNumber, lane: lane) }
+        if slot.ownLane == nil { slot = QueueSlot(proxy.queue, number: call.id.queueNumber, lane: lane) }
         if slot.acquireAtOnce() {
             place = .held
         } else {

@@ -6,16 +6,11 @@ struct QueueLane: Hashable {
         let service: ObjectIdentifier?
     }
 
-    let key: Key
+    let host: String
+    var service: ObjectIdentifier?
     var priority: RequestPriority
 
-    var host: String { key.host }
-}
-
-extension QueueLane {
-    init(host: String, service: ObjectIdentifier? = nil, priority: RequestPriority) {
-        self.init(key: Key(host: host, service: service), priority: priority)
-    }
+    var key: Key { Key(host: host, service: service) }
 }
 
 /// The first admission of a load; not captured by what starts it, because hundreds of thousands may wait.
@@ -62,7 +57,6 @@ final class QueueSlot: Sendable {
         self.lane = lane ?? heldLane
     }
 
-    var hasPlace: Bool { place != nil }
     /// `nil` for one that is always admitted.
     var ownLane: QueueLane? { place?.lane }
 

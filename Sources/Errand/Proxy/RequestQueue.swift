@@ -256,8 +256,9 @@ struct RequestQueueState {
     mutating func remove(_ place: QueuePlace) -> Waiter? {
         guard !lines.isEmpty else { return nil }
         if let waiter = remove(place.number, in: place.lane) { return waiter }
-        for priority in RequestPriority.allCases where priority != place.lane.priority {
-            let lane = QueueLane(key: place.lane.key, priority: priority)
+        var lane = place.lane
+        for priority in RequestPriority.allCases {
+            lane.priority = priority
             if let waiter = remove(place.number, in: lane) { return waiter }
         }
         return nil
