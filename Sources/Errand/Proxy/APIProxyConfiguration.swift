@@ -50,12 +50,10 @@ final class SharedProxyConfiguration: Sendable {
         } catch {
             throw .transport(error)
         }
-        let obstacle = state.withLock { [configuration] state in
-            let obstacle = state.obstacle
-            if obstacle == nil { (state.configuration, state.obstacle) = (configuration, .alreadyConfigured) }
-            return obstacle
+        try state.withLock { [configuration] state throws(APIProxyConfigurationError) in
+            if let obstacle = state.obstacle { throw obstacle }
+            (state.configuration, state.obstacle) = (configuration, .alreadyConfigured)
         }
-        if let obstacle { throw obstacle }
     }
 
     /// Ends the time in which the proxy can be configured.

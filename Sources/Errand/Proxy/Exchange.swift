@@ -178,7 +178,10 @@ final class Exchange {
     /// Returns `nil` after the last response; an error has the timings of the response.
     private func next(after response: HTTPResponse, _ elapsed: Duration) throws(TransportError) -> HTTPRequest? {
         do throws(TransportError) {
-            try current.checkPart(response)
+            // From a cache that has confused two clients, for example; ranges of other units than bytes are the server's own.
+            if response.status == 206, current.headers["Range"] == nil, response.headers.hasRangeOfWhole == false {
+                throw TransportError(.badResponse, "the response is a part of the body, which was not requested")
+            }
             guard var next = try current.redirected(by: response) else { return nil }
             let limit = first.redirectPolicy.limit ?? 0
             guard redirects.count < limit else { throw TransportError(.badResponse, "more than \(limit) redirects") }
@@ -256,16 +259,6 @@ final class ReceivedHead: Sendable {
     func receive(_ status: Int, _ headers: HTTPHeaders, from url: URL) {
         head.withLock { $0 = (status, headers) }
         session?.store(from: headers, url: url, status: status, at: clock.date)
-    }
-}
-
-extension HTTPRequest {
-    /// Refuses a part of the body that was not requested, for example from a cache that has confused two clients.
-    ///
-    /// Ranges of other units than bytes are the server's own.
-    fileprivate func checkPart(_ response: HTTPResponse) throws(TransportError) {
-        guard response.status == 206, headers["Range"] == nil, response.headers.hasRangeOfWhole == false else { return }
-        throw TransportError(.badResponse, "the response is a part of the body, which was not requested")
     }
 }
 

@@ -161,11 +161,9 @@ final class LoadAttempt<Value: Sendable> {
         // An error with a complete response is one of what it contains.
         // After a cancel, the owner of the ending discards it: the load may have another one since.
         if !Task.isCancelled { proxy.loads.discardFile(of: call.id, isRefused: error.refusesFile) }
-        return label(number > 1 ? error.afterSending : error).withoutFile
-    }
-
-    private func label(_ error: APIError) -> APIError {
-        call.trace?.label(error) ?? error.withLoad(call.id, attempt: number, queueTime: queueTime)
+        let error = number > 1 ? error.afterSending : error
+        let own = call.trace?.label(error) ?? error.withLoad(call.id, attempt: number, queueTime: queueTime)
+        return own.withoutFile
     }
 
     /// For the adapters of failures; `nil` without them.

@@ -45,7 +45,24 @@ struct PlainCall: Sendable {
         let draft = RequestDraft(request, isComplete: service == nil)
         let messages = backend?.errorMessages
         let (trace, end) = proxy.insert(id, draft, to: service, as: role, messages: messages, ended: ended)
-        let call = call(draft, progress: progress, trace)
+        let progress = progress.map { report in
+            { @Sendable [loads = proxy.loads, id] progress in
+                if loads.contains(id) { report(progress) }
+            }
+        }
+        // Made when the call is in the table, where a logout ends it; a later change of the account does not affect it.
+        let call = Call(
+            id: id,
+            service: service?.forPlainCall(as: role) ?? .none,
+            cookies: proxy.jar(for: backend),
+            draft: draft,
+            serializer: ResponseSerializer { _, _ in },
+            priority: .normal,
+            loginRole: role,
+            isOfLoad: EnvironmentScope.isOfLoad,
+            extras: CallExtras(deadline: request.deadline, trace: trace, cache: cacheUse),
+            progress: proxy.progress(of: id, sending: draft, streams: false, progress)
+        )
         guard call.renewsLogin else { return run(call, end) }
         // Before it has a place in the queue: the main actor may be busy, for longer than the call may take.
         proxy.startTimer(of: call)
@@ -60,27 +77,6 @@ struct PlainCall: Sendable {
         proxy.start(call) {
             end($0.map(\.response).flatMapError { $0.responseOfStatus.map(Result.success) ?? .failure($0) })
         }
-    }
-
-    /// Made when the call is in the table, where a logout ends it; a later change of the account does not affect it.
-    private func call(_ draft: RequestDraft, progress: TransferProgress.Handler?, _ trace: LoadTrace?) -> Call<Void> {
-        let progress = progress.map { report in
-            { @Sendable [loads = proxy.loads, id] progress in
-                if loads.contains(id) { report(progress) }
-            }
-        }
-        return Call(
-            id: id,
-            service: service?.forPlainCall(as: role) ?? .none,
-            cookies: proxy.jar(for: backend),
-            draft: draft,
-            serializer: ResponseSerializer { _, _ in },
-            priority: .normal,
-            loginRole: role,
-            isOfLoad: EnvironmentScope.isOfLoad,
-            extras: CallExtras(deadline: request.deadline, trace: trace, cache: cacheUse),
-            progress: proxy.progress(of: id, sending: draft, streams: false, progress)
-        )
     }
 
     /// Removes what the call may have changed on the server, and uses nothing.

@@ -188,7 +188,7 @@ final class LoginSession: Sendable {
         guard state.withLock({ !$0.hasSignedIn(since: run) }) else { return .success(()) }
         // The session may have ended, or the deadline passed, before the main actor had time for this.
         guard state.withLock({ $0.begin(run) }) else { return .failure(APIError(.cancelled)) }
-        guard state.withLock({ $0.mayStart(run, at: uptime) }) else { return .failure(tooManyLogins) }
+        guard state.withLock({ $0.mayStart(run, at: uptime) }) else { return .failure(state.withLock(\.tooManyLogins)) }
         do {
             let renewalDate = try await EnvironmentScope.$current.withValue(service.environment) {
                 let scope = ReloginScope(of: service)
@@ -207,14 +207,6 @@ final class LoginSession: Sendable {
             }
             return .failure(error.ofUndecidedLogin)
         }
-    }
-
-    private var tooManyLogins: APIError {
-        let (isUndecided, last) = state.withLock { ($0.isUndecided, $0.outcome.error) }
-        // Loads that are refused while the login server cannot be reached are no reason to end the session.
-        if isUndecided, let last { return last }
-        let limit = "\(state.withLock(\.recentLoginCount)) logins in \(LoginLimit.window.components.seconds) s"
-        return APIError(.loginExpired, reason: "\(limit) were not enough", underlying: last?.underlying)
     }
 
     /// Notifies the handler of an expired session before the waiters.

@@ -53,7 +53,6 @@ struct LoginState {
         current.isProven = true
         if hasNeededOne { limit.newestHasHelped() }
     }
-    var recentLoginCount: Int { limit.count }
 
     private mutating func nextGeneration() {
         current = SentLogin(generation: generation + 1, isProven: false)
@@ -171,6 +170,13 @@ struct LoginState {
         guard limit.addStart(at: uptime) else { return false }
         if isCurrent(number) { run?.isCounted = true }
         return true
+    }
+
+    var tooManyLogins: APIError {
+        // Loads that are refused while the login server cannot be reached are no reason to end the session.
+        if isUndecided, let last = outcome.error { return last }
+        let recent = "\(limit.count) logins in \(LoginLimit.window.components.seconds) s"
+        return APIError(.loginExpired, reason: "\(recent) were not enough", underlying: outcome.error?.underlying)
     }
 
     /// Returns the former outcome; `nil` if the deadline has passed or the session has ended.
