@@ -113,14 +113,13 @@ final class PartialFile: LoadFile {
     }
 
     func commit() throws(TransportError) {
-        let result = freeingBlocksLater(target) { [names, place] in
-            Result { () throws(SystemError) in try place.move(from: names.file.path) }
+        var isCommitted = false
+        defer {
+            willDiscard()
+            close(isCommitted: isCommitted)
         }
-        let file = try? result.get()
-        if let file { location.didMove(to: file) }
-        willDiscard()
-        close(isCommitted: file != nil)
-        _ = try result.mapError { TransportError(cannotWrite: target, $0) }.get()
+        try move(from: names.file)
+        isCommitted = true
     }
 
     /// Removes what is stored if the server has refused to continue it; returns whether a new request may have everything.

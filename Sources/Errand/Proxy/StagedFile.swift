@@ -80,15 +80,8 @@ final class StagedFile: LoadFile {
     }
 
     func commit() throws(TransportError) {
-        let result = freeingBlocksLater(target) {
-            isRemoved.withLock { isRemoved in
-                let result = Result { () throws(SystemError) in try place.move(from: url.path) }
-                Self.removeFolder(folder)
-                isRemoved = true
-                return result
-            }
-        }
-        location.didMove(to: try result.mapError { TransportError(cannotWrite: target, $0) }.get())
+        defer { discard(isRefused: false) }
+        try move(from: url)
     }
 
     var canContinue: Bool { false }
@@ -147,6 +140,12 @@ extension LoadFile {
             self.discard(isRefused: isRefused)
             whenDone()
         }
+    }
+
+    /// Replaces the target.
+    func move(from file: URL) throws(TransportError) {
+        let result = freeingBlocksLater(target) { Result { () throws(SystemError) in try place.move(from: file.path) } }
+        location.didMove(to: try result.mapError { TransportError(cannotWrite: target, $0) }.get())
     }
 
     /// Frees the blocks of the file at `url`, which `body` unlinks, on another thread, because that takes long for a large file.
