@@ -7,11 +7,7 @@ import Synchronization
 final class ReloginScope: Sendable {
     @TaskLocal static var current: ReloginScope?
 
-    private let login: ObjectIdentifier
-    private let logins: LoginSessions
-    private let environment: APIEnvironment
-    /// `nil` for a scope with an ``owner``.
-    private let loginOwner: LoginOwner?
+    private let service: APIService
     /// What the scope is for, other than a relogin.
     private let owner: ObjectIdentifier?
     // A relogin of one service may need another service, whose login has expired as well.
@@ -19,10 +15,8 @@ final class ReloginScope: Sendable {
     private let hasEnded = Atomic(false)
 
     init(of service: APIService, owner: AnyObject? = nil) {
-        login = ObjectIdentifier(service.login)
+        self.service = service
         self.owner = owner.map(ObjectIdentifier.init)
-        (logins, environment) = (service.logins, service.environment)
-        loginOwner = owner == nil ? service.loginOwner : nil
         outer = Self.current?.innermostOpen
     }
 
@@ -33,13 +27,13 @@ final class ReloginScope: Sendable {
 
     /// Also in a handler for which loads of all services are login requests.
     static func covers(_ login: LoginSession) -> Bool {
-        innermost { $0.login == ObjectIdentifier(login) || $0.owner != nil } != nil
+        innermost { $0.service.login === login || $0.owner != nil } != nil
     }
 
     static func isInScope(of owner: AnyObject) -> Bool { innermost { $0.owner == ObjectIdentifier(owner) } != nil }
 
     static func environment(of logins: LoginSessions) -> APIEnvironment? {
-        innermost { $0.logins === logins }?.environment
+        innermost { $0.service.logins === logins }?.service.environment
     }
 
     private static func innermost(where condition: (ReloginScope) -> Bool) -> ReloginScope? {
@@ -48,7 +42,10 @@ final class ReloginScope: Sendable {
         return scope
     }
 
-    static var loginOwner: LoginOwner? { current?.innermostOpen?.loginOwner }
+    /// `nil` in a scope with an ``owner``.
+    static var loginOwner: LoginOwner? {
+        current?.innermostOpen.flatMap { $0.owner == nil ? $0.service.loginOwner : nil }
+    }
 
     /// Tasks that `work` starts inherit `scope` and not the caller's.
     static func run<Result>(in scope: ReloginScope?, _ work: () -> Result) -> Result {
