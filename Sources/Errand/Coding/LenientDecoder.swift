@@ -3,13 +3,13 @@ public import Foundation
 extension ResponseDecoder where Self == JSONDecoder {
     /// A new `JSONDecoder` for servers that send values of unexpected types, with ISO 8601 dates.
     ///
-    /// If a value does not have the type of its property, the decoder reads a number from a string, a string from a number, and a
-    /// Boolean from 1, 0, `"1"`, `"0"`, `"true"` and `"false"`. Inside the response, an empty array is also an object without
-    /// members, or `nil` for an optional one that needs members, and a property that is an empty string is `nil` for an optional
-    /// array and empty for ``EmptyIfMissing``, as PHP servers send them; any other mismatch fails as usual. The codes of an
-    /// ``Envelope`` and a ``JSONValue`` are not converted, nor is anything in a text that `JSONDecoder` accepts although it is no
-    /// JSON, for example with a TAB in a string that nothing decodes. ``APIEvent/Kind/decodedLeniently(converted:skipped:)``
-    /// reports the conversions.
+    /// If a value does not have the type of its property, the decoder reads a number from a string, such as `"9.50"`, `"05"`, `"+5"`
+    /// or `".5"`, a string from a number, and a Boolean from 1, 0, `"1"`, `"0"`, `"true"` and `"false"`. As PHP servers send them,
+    /// an empty array inside the response is also an object without members, or `nil` for an optional one that needs members; and
+    /// an empty string is `nil` for an optional value of a type that cannot be read from it, such as a number, a date or an object,
+    /// and empty for ``EmptyIfMissing``. Any other mismatch fails as usual. The codes of an ``Envelope`` and a ``JSONValue`` are not
+    /// converted, nor is anything in a text that `JSONDecoder` accepts although it is no JSON, for example with a TAB in a string
+    /// that nothing decodes. ``APIEvent/Kind/decodedLeniently(converted:skipped:)`` reports the conversions.
     ///
     /// ```swift
     /// service.decoder = .lenient

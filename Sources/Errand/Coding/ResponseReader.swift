@@ -300,13 +300,9 @@ extension APIService {
 }
 
 /// An optional, whatever it wraps.
-protocol OptionalValue {
-    static var wrapped: Any.Type { get }
-}
+protocol OptionalValue {}
 
-extension Optional: OptionalValue {
-    static var wrapped: Any.Type { Wrapped.self }
-}
+extension Optional: OptionalValue {}
 
 extension APIResponse {
     /// Describes a response that should be JSON and is not, for an error.

@@ -59,10 +59,7 @@ final class TreeDecoder: Decoder, SingleValueDecodingContainer {
         do {
             return try Value(from: self)
         } catch {
-            if value == .string(""), (type as? any OptionalValue.Type)?.wrapped is any TreeArray.Type {
-                text.report?.didConvert(at: codingPath)
-                return try TreeDecoder(.null, in: text, parent: parent, key: key).decode(type)
-            }
+            if value == .string(""), type is any OptionalValue.Type { return try missing(type) }
             // A type that reads arrays as well has had the array.
             guard value == .array([]), parent != nil, !readsEmptyAsObject else { throw error }
             return try decodeEmptyObject(type, or: error)
@@ -79,9 +76,13 @@ final class TreeDecoder: Decoder, SingleValueDecodingContainer {
             return object
         } catch {
             guard hasReadEmptyAsObject, type is any OptionalValue.Type else { throw failure }
-            text.report?.didConvert(at: codingPath)
-            return try TreeDecoder(.null, in: text, parent: parent, key: key).decode(type)
+            return try missing(type)
         }
+    }
+
+    private func missing<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        text.report?.didConvert(at: codingPath)
+        return try TreeDecoder(.null, in: text, parent: parent, key: key).decode(type)
     }
 
     /// Returns `nil` for a type that decodes itself.
@@ -166,15 +167,6 @@ extension TreeDecoder {
         guard readsEmptyAsObject else { throw mismatch([String: Any].self) }
         hasReadEmptyAsObject = true
         return [:]
-    }
-
-    /// Returns `nil` for an empty text in the place of an array as well.
-    fileprivate func decodeIfPresent<Value: Decodable>(_ type: Value.Type) throws -> Value? {
-        if case .string("") = value, type is any TreeArray.Type {
-            text.report?.didConvert(at: codingPath)
-            return nil
-        }
-        return try decode(Value?.self)
     }
 
     private func elements() throws -> [JSONValue] {
@@ -287,8 +279,24 @@ struct KeyedTree<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value { try child(key).decode(type) }
     func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
         guard contains(key), try !decodeNil(forKey: key) else { return nil }
-        return try child(key).decodeIfPresent(type)
+        return try child(key).decode(Value?.self)
     }
+    // The default of the protocol precedes a generic function.
+    func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try optional(type, key) }
+    func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? { try optional(type, key) }
+    func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? { try optional(type, key) }
+    func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? { try optional(type, key) }
+    func decodeIfPresent(_ type: Int8.Type, forKey key: Key) throws -> Int8? { try optional(type, key) }
+    func decodeIfPresent(_ type: Int16.Type, forKey key: Key) throws -> Int16? { try optional(type, key) }
+    func decodeIfPresent(_ type: Int32.Type, forKey key: Key) throws -> Int32? { try optional(type, key) }
+    func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? { try optional(type, key) }
+    func decodeIfPresent(_ type: Int128.Type, forKey key: Key) throws -> Int128? { try optional(type, key) }
+    func decodeIfPresent(_ type: UInt.Type, forKey key: Key) throws -> UInt? { try optional(type, key) }
+    func decodeIfPresent(_ type: UInt8.Type, forKey key: Key) throws -> UInt8? { try optional(type, key) }
+    func decodeIfPresent(_ type: UInt16.Type, forKey key: Key) throws -> UInt16? { try optional(type, key) }
+    func decodeIfPresent(_ type: UInt32.Type, forKey key: Key) throws -> UInt32? { try optional(type, key) }
+    func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? { try optional(type, key) }
+    func decodeIfPresent(_ type: UInt128.Type, forKey key: Key) throws -> UInt128? { try optional(type, key) }
     func decode<Scalar: TreeScalar>(_ type: Scalar.Type, forKey key: Key) throws -> Scalar { try scalar(type, key) }
     func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try scalar(type, key) }
     func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try scalar(type, key) }
@@ -317,6 +325,14 @@ struct KeyedTree<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 
     private func child(_ key: Key) throws -> TreeDecoder { decoder.child(try value(key), key) }
+
+    private func optional<Scalar: TreeScalar>(_ type: Scalar.Type, _ key: Key) throws -> Scalar? {
+        guard contains(key), try !decodeNil(forKey: key) else { return nil }
+        if case .string("") = try value(key), Key.self != EnvelopeKey.self {
+            return try child(key).decode(Scalar?.self)
+        }
+        return try scalar(type, key)
+    }
 
     /// Records code or message, if it is a member of an envelope.
     private func scalar<Scalar: TreeScalar>(_ type: Scalar.Type, _ key: Key) throws -> Scalar {

@@ -11,7 +11,20 @@ protocol TreeScalar: Decodable {
 
 extension TreeScalar {
     static func conversion(of value: JSONValue) -> JSONValue? {
-        value.string.flatMap { try? JSONValue(json: Data($0.utf8)) }
+        guard let text = value.string else { return nil }
+        return (try? JSONValue(json: Data(text.utf8)))
+            ?? text.paddedNumber.flatMap { try? JSONValue(json: Data($0.utf8)) }
+    }
+}
+
+extension String {
+    /// The number in JSON's grammar that a text is in another one, such as `05`, `+5`, `.5` and `5.` are.
+    fileprivate var paddedNumber: String? {
+        guard utf8.contains(where: \.isASCIIDigit),
+            let match = wholeMatch(of: /\s*+(?:\+|(-))?0*+([0-9]*+)(?:\.([0-9]*+))?\s*+/)
+        else { return nil }
+        let (whole, fraction) = (match.2.isEmpty ? "0" : match.2, match.3 ?? "")
+        return "\(match.1 ?? "")\(whole)" + (fraction.isEmpty ? "" : ".\(fraction)")
     }
 }
 

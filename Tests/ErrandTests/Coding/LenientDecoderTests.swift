@@ -1,5 +1,6 @@
 import ErrandTesting
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Errand
@@ -27,11 +28,20 @@ struct LenientDecoderTests {
         #expect(try loose(#""price":"12.50","rate":"0.5""#) == Loose(price: 12.5, rate: 0.5))
         #expect(try loose(#""total":"12345678901234567890.25""#).total.description == "12345678901234567890.25")
         #expect(try loose(#""size":"255","kind":"7","sizes":["1",2]"#) == Loose(size: 255, kind: .tea, sizes: [1, 2]))
+        #expect(try loose(#""size":"007","price":"09.50","rate":"-.5""#) == Loose(price: 9.5, rate: -0.5, size: 7))
+        #expect(try loose(#""count":" +05","price":"00.50","total":"5.""#) == Loose(count: 5, price: 0.5, total: 5))
+        #expect(try loose(#""count":"-00""#) == Loose())
         #expect(try loose(#""text":42"#) == Loose(text: "42"))
         #expect(try loose(#""text":12.5"#) == Loose(text: "12.5"))
         #expect(try loose(#""text":10000000000000000000"#) == Loose(text: "10000000000000000000"))
         #expect(try loose(#""text":0.00001"#) == Loose(text: "0.00001"))
         #expect(try loose(#""text":12345678901234567890.25"#) == Loose(text: "12345678901234567890.25"))
+    }
+
+    @Test(.hangLimit, arguments: ["0", " ", "1"])
+    func `A long text that is no number is refused in time that grows with its length`(_ part: String) {
+        let text = String(repeating: part, count: 200_000) + "x"
+        #expect(throws: DecodingError.self) { try loose(#""count":"\#(text)""#) }
     }
 
     private struct PHPShop: Decodable, Equatable {
@@ -63,6 +73,45 @@ struct LenientDecoderTests {
         #expect(owners == ["a": nil, "b": PHPShop.Owner(name: "c")])
     }
 
+    private struct Blank: Decodable, Equatable {
+        enum Size: String, Decodable { case small }
+
+        var count: Int?
+        var byte: UInt8?
+        var big: UInt128?
+        var price: Double?
+        var rate: Float?
+        var total: Decimal?
+        var isNew: Bool?
+        var soldAt: Date?
+        var picture: URL?
+        var data: Data?
+        var size: Size?
+        var owner: PHPShop.Owner?
+        var name: String?
+    }
+
+    @Test func `An empty text is a missing value of an optional type that has no empty one`() throws {
+        let names = ["count", "byte", "big", "price", "rate", "total", "isNew", "soldAt", "picture", "size", "owner"]
+        let members = (names + ["data", "name"]).map { #""\#($0)":"""# }.joined(separator: ",")
+        let text = Data("{\(members)}".utf8)
+        let report = DecodingReport()
+        let blank = try DecodingReport.$current.withValue(report) {
+            try JSONDecoder.lenient.decode(Blank.self, from: text)
+        }
+        #expect(blank == Blank(data: Data(), name: ""))
+        guard case .decodedLeniently(let converted, _)? = report.event else {
+            Issue.record("nothing is reported")
+            return
+        }
+        #expect(converted == Dictionary(names.map { ($0, 1) }) { $1 })
+        // A link may be relative.
+        for name in names where name != "picture" {
+            let others = Data("{\(members)}".replacing(#""\#(name)":"""#, with: #""\#(name)":" x""#).utf8)
+            #expect(throws: DecodingError.self) { try JSONDecoder.lenient.decode(Blank.self, from: others) }
+        }
+    }
+
     @Test func `A type that reads arrays as well reads an empty one, and other optional types fail`() throws {
         enum Either: Decodable, Equatable {
             case object, list([Int])
@@ -82,8 +131,8 @@ struct LenientDecoderTests {
     }
 
     @Test(arguments: [
-        #"{"goods":"1"}"#, #"{"goods":[],"tags":[[]]}"#, #"{"goods":[],"owner":[1]}"#, #"{"goods":[],"owner":""}"#,
-        "[]",
+        #"{"goods":"1"}"#, #"{"goods":[],"tags":[[]]}"#, #"{"goods":[],"owner":[1]}"#,
+        #"{"goods":[],"owner":"x"}"#, "[]",
     ])
     func `Other mismatches of arrays and objects fail`(_ text: String) {
         #expect(throws: DecodingError.self) { try JSONDecoder.lenient.decode(PHPShop.self, from: Data(text.utf8)) }
@@ -173,6 +222,8 @@ struct LenientDecoderTests {
 
     @Test(arguments: [
         (#""count":"""#, "count"), (#""count":"4x""#, "count"), (#""count":"0x10""#, "count"),
+        (#""count":"1,234""#, "count"), (#""count":".""#, "count"), (#""count":"+""#, "count"),
+        (#""count":"+-5""#, "count"), (#""count":"٥""#, "count"), (#""count":"5 6""#, "count"),
         (#""count":"1.5""#, "count"),
         (#""count":true"#, "count"), (#""price":"nan""#, "price"), (#""price":"\"1\"""#, "price"),
         (#""isNew":2"#, "isNew"),
@@ -444,7 +495,7 @@ struct LenientContainerTests {
         #"{"part":{}}"#, #"{"part":{"id":null}}"#, #"{"part":{"id":[]}}"#, #"{"part":[1]}"#, #"{"parts":{}}"#, "[]",
         "null", "7",
         #"{"parts":[{"id":1},{"id":{}}]}"#, #"{"parts":[{"id":1},null]}"#, #"{"byName":{"x":{"id":false}}}"#,
-        #"{"three":[1,2]}"#, #"{"link":""}"#, #"{"data":"%"}"#, #"{"data":{}}"#,
+        #"{"three":[1,2]}"#, #"{"link":{}}"#, #"{"data":"%"}"#, #"{"data":{}}"#,
     ]) func `Decoding stops at the same place`(_ json: String) throws {
         let places = [JSONDecoder(), .lenient].map { decoder in
             let error = #expect(throws: DecodingError.self) { try decoder.decode(Model.self, from: Data(json.utf8)) }
@@ -570,7 +621,12 @@ struct LenientLoadTests {
         #expect(reports.map(\.converted) == [["data": 1]])
         let nested = try JSONDecoder.lenient.decode([[Int]?].self, from: Data(#"["",[1]]"#.utf8))
         #expect(nested == [nil, [1]])
-        for type in [[[Int]].self, [Int?].self, [[String: Int]?].self] as [any Decodable.Type] {
+        #expect(
+            try JSONDecoder.lenient.decode([[String: Int?]?].self, from: Data(#"["",{"a":""}]"#.utf8)) == [
+                nil, ["a": nil],
+            ]
+        )
+        for type in [[[Int]].self, [Int].self, [[String: Int]].self] as [any Decodable.Type] {
             #expect(throws: DecodingError.self) { _ = try JSONDecoder.lenient.decode(type, from: Data(#"[""]"#.utf8)) }
         }
     }
