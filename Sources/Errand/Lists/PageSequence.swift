@@ -54,11 +54,13 @@ extension APIManager where Self: PagedManager {
         if newest == nil { cancelAllRequests() }
         let id = try newest == nil ? begin(input: input, receiver: .caller()) : nextLoad(after: newest)
         guard let id else { return IteratedPage(load: newest, items: .success(nil)) }
+        let session = proxy.session(of: id)
         let left = IteratedPage<Item>(load: newest, items: .failure(APIError(.cancelled)))
         let caller = LoadCaller(of: id, in: proxy, ifLeft: left)
         receivePage(of: id, after: newest, for: caller)
         defer { removeWaiters(of: caller) }
-        return await caller.outcome()
+        let page = await caller.outcome()
+        return session.hasEnded ? left : page
     }
 
     /// Returns `nil` at the end of the list; throws `cancelled` when another load has changed the pages, or is about to.

@@ -13,6 +13,12 @@ extension APIProxy {
         return UserSession(of: service, jar(for: service))
     }
 
+    /// Of a load that is active.
+    func session(of id: RequestID) -> LoadSession {
+        let load = loads[id]
+        return LoadSession(load?.loginRole == .signIn ? nil : load?.login, of: id)
+    }
+
     /// Whether a load that begins now is part of a relogin, which loads that wait for the relogin must not hold up.
     package static var isInRelogin: Bool { ReloginScope.isOpen }
 

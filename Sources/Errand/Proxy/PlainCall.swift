@@ -34,6 +34,8 @@ struct PlainCall: Sendable {
             proxy.cancelRequest(id)
             return nil
         }
+        // The user may have signed out before this call goes on.
+        try LoadSession(service?.login, of: id).check()
         return try result.get()
     }
 

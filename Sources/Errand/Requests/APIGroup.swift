@@ -79,6 +79,8 @@ public import Observation
             } onCancel: {
                 task.cancel()
             }
+            // The user may have signed out before this call goes on.
+            if result?.error == nil, sessions.contains(where: \.isSignedOut) { throw APIError(.cancelled) }
         }
         try result?.get()
     }
@@ -156,7 +158,9 @@ public import Observation
     }
 
     private func end(with outcome: Result<Void, APIError>) {
-        (steps, sessions) = ([], [])
+        steps = []
+        // Since the last of its requests has ended.
+        if sessions.contains(where: \.hasEnded) { cancel() }
         // Those who observe it may cancel the group.
         let task = task
         self.task = nil
@@ -191,6 +195,7 @@ public import Observation
 
     /// Whether all of its loads have been cancelled since.
     var hasEnded: Bool { hasEnded(after: begunAt, until: .newest) }
+    var isSignedOut: Bool { !isSigningIn && login?.hasEnded(since: begunAt) == true }
 
     func hasEnded(after begin: RequestID, until end: RequestID) -> Bool {
         let times = [login?.endedAt, isInRelogin ? nil : proxy.loads.cancelledAt]

@@ -168,13 +168,12 @@ extension APIManager {
         // Others may want the load when this call has left it.
         let report = progress.map { progress in { @MainActor in if caller.isWaiting { progress($0) } } }
         let id = begin(input: input, receiver: receiver, progress: report)
-        let session = proxy.userSession(of: serviceForNewLoad)
+        let session = proxy.session(of: id)
         caller.wait(for: id)
         wait(for: id, as: caller) { caller.end(with: $0) }
         defer { removeWaiters(of: caller) }
         let outcome = await caller.outcome()
-        // The user may have signed out before this call goes on; what a sign-in switches to is its own session.
-        guard isLoginRequest || !session.hasEnded else { throw APIError(.cancelled) }
+        try session.check()
         return try Self.response(in: outcome).get()
     }
 
@@ -258,7 +257,10 @@ extension APIManager {
             // The call refers to this load, by its progress.
             load.dropCalls()
             guard let call = try call.get() else { throw APIError(.cancelled) }
-            return try await LoadRunner(call, in: proxy).prepare()
+            let session = proxy.session(of: load.id)
+            let request = try await LoadRunner(call, in: proxy).prepare()
+            try session.check()
+            return request
         } catch {
             throw load.ended(error)
         }

@@ -497,7 +497,11 @@ extension APIManager {
             case .cancelled: manager.delegate?.managerCallAPIDidCancel(manager)
             }
         }
-        for waiter in waiters { waiter.ended(outcome) }
+        for waiter in waiters {
+            // The delegate or another waiter may have signed the user out.
+            let isOutdated = outcome.error == nil && role != .signIn && service?.login.hasEnded(since: id) == true
+            waiter.ended(isOutdated ? .failure(ended(APIError(.cancelled))) : outcome)
+        }
         manager.interceptor?.request(manager, didEnd: ending)
     }
 }

@@ -19,6 +19,8 @@ final class LoginSession: Sendable {
     /// How many sessions have ended, by a logout or a change of the account, and how many have begun, by a sign-in.
     var sessions: (ended: Int, begun: Int) { state.withLock(\.sessions) }
     var endedAt: RequestID? { state.withLock(\.endedAt) }
+    /// Whether a logout, or a change of the account, has ended the session of this load.
+    func hasEnded(since id: RequestID) -> Bool { endedAt.map { $0 > id } == true }
 
     /// `nil` while a relogin runs.
     var currentGeneration: Int? { state.withLock { $0.isRunning ? nil : $0.generation } }
@@ -291,6 +293,19 @@ extension APIResponse {
     fileprivate var mayBeOfPortal: Bool {
         isSuccess && headers.mediaType == "text/html" && (redirects + [url]).contains { $0.scheme != "https" }
     }
+}
+
+/// The session in which a load began, for a call that goes on after the ending of the load: the user may have signed out meanwhile.
+struct LoadSession: Sendable {
+    private let login: LoginSession?
+    private let id: RequestID
+
+    /// `login` is `nil` for a sign-in: what that switches to is its own session.
+    init(_ login: LoginSession?, of id: RequestID) { (self.login, self.id) = (login, id) }
+
+    var hasEnded: Bool { login?.hasEnded(since: id) == true }
+
+    func check() throws(APIError) { if hasEnded { throw APIError(.cancelled) } }
 }
 
 /// What tells the responses to one user of a service from those to the next one.

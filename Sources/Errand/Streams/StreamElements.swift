@@ -5,7 +5,7 @@ private struct StreamElements<Element: Sendable>: AsyncSequence, Sendable {
     typealias Failure = APIError
 
     let proxy: APIProxy
-    let begin: @MainActor @Sendable (StreamBuffer<Element>) -> RequestID
+    let begin: @MainActor @Sendable (StreamBuffer<Element>) -> (id: RequestID, session: LoadSession)
 
     func makeAsyncIterator() -> StreamIteration<Element> { StreamIteration(of: self) }
 }
@@ -32,7 +32,7 @@ extension APIManager {
             let id = begin(input: LoadInput(params), receiver: .caller())
             request.reader = nil
             wait(for: id) { buffer.finish($0.map { _ in }) }
-            return id
+            return (id, proxy.session(of: id))
         }
     }
 }
@@ -41,7 +41,7 @@ extension APIManager {
 private final class StreamIteration<Element: Sendable>: AsyncIteratorProtocol, Sendable {
     private let elements: StreamElements<Element>
     private let buffer = StreamBuffer<Element>()
-    private let load = Lock<RequestID?>(nil)
+    private let load = Lock<(id: RequestID, session: LoadSession)?>(nil)
     private let hasLeft = Atomic(false)
 
     init(of elements: StreamElements<Element>) { self.elements = elements }
@@ -52,27 +52,31 @@ private final class StreamIteration<Element: Sendable>: AsyncIteratorProtocol, S
     }
 
     private func leaveOnce() {
-        guard let id = load.withLock(\.self), !hasLeft.exchange(true, ordering: .relaxed) else { return }
+        guard let id = load.withLock({ $0?.id }), !hasLeft.exchange(true, ordering: .relaxed) else { return }
         elements.proxy.leave(id) { buffer.finish(.failure(APIError(.cancelled))) }
     }
 
     func next(isolation _: isolated (any Actor)?) async throws(APIError) -> Element? { try await next() }
 
     func next() async throws(APIError) -> Element? {
-        let id: RequestID
+        let (id, session): (RequestID, LoadSession)
         if let begun = load.withLock(\.self) {
-            id = begun
+            (id, session) = begun
         } else {
             guard !Task.isCancelled else { throw APIError(.cancelled) }
-            id = await elements.begin(buffer)
-            load.withLock { [id] in $0 = id }
+            (id, session) = await elements.begin(buffer)
+            load.withLock { [id, session] in $0 = (id, session) }
         }
         let loads = elements.proxy.loads
-        return try await withTaskCancellationHandler {
+        let next = await withTaskCancellationHandler {
             await buffer.next { loads.contains(id) }
         } onCancel: {
             leaveOnce()
-        }.get()
+        }
+        // Also of a load that has ended: the caller goes on later.
+        if session.hasEnded { buffer.finish(.failure(APIError(.cancelled))) }
+        try session.check()
+        return try next.get()
     }
 }
 

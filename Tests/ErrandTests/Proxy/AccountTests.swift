@@ -53,6 +53,135 @@ struct AccountTests {
         #expect(await call.value == .cancelled)
     }
 
+    private final class Lines: StreamAPIRequest<String>, APIManager {
+        let (path, method) = ("/lines", HTTPMethod.get)
+    }
+
+    @Test func `A reader of elements is cancelled by a logout, also after the end of the load`() async throws {
+        let transport = ScriptedTransport { _ in HTTPResponse(status: 200, body: Data("a\n".utf8)) }
+        let proxy = APIProxy(service: .sample(), transport: transport)
+        let lines = Lines(proxy: proxy)
+        var iterator = lines.elements().makeAsyncIterator()
+        #expect(try await iterator.next(isolation: #isolation) == "a")
+        await suspend(while: lines.isLoading)
+        proxy.logout()
+        let error = await #expect(throws: APIError.self) { try await iterator.next(isolation: #isolation) }
+        #expect(error?.type == .cancelled)
+    }
+
+    enum Call: CaseIterable {
+        case value, pages, allItems, values, batch, chain
+
+        @MainActor fileprivate func run(_ request: GoodsRequest, _ list: OffsetNumbers) async throws {
+            switch self {
+            case .value: _ = try await request.value()
+            case .pages: for try await _ in list.pages() { return }
+            case .allItems: _ = try await list.allItems()
+            case .values: _ = try await APIBatch.values(of: [request])
+            case .batch:
+                let batch = APIBatch()
+                batch.add(request)
+                try await batch.run()
+            case .chain:
+                let chain = APIChain()
+                chain.add(request)
+                try await chain.run()
+            }
+        }
+    }
+
+    @Test(arguments: Call.allCases)
+    func `An async call is cancelled whose user signs out after its load has ended`(_ call: Call) async throws {
+        let transport = ScriptedTransport { request in
+            switch request.url.lastPathComponent {
+            case "numbers": .json(#"{"errcode":200,"data":[1,2]}"#)
+            default: .json(goodsJSON([]))
+            }
+        }
+        let proxy = APIProxy(service: .sample(), transport: transport)
+        let interceptor = InterceptorSpy()
+        interceptor.onCall = { _, call in if case .didEnd = call { proxy.logout() } }
+        let (request, list) = (
+            GoodsRequest(delegate: screen, proxy: proxy), OffsetNumbers(proxy: proxy)
+        )
+        for request in [request, list] { request.interceptor = interceptor }
+        do {
+            try await call.run(request, list)
+            Issue.record("the former user's data is returned")
+        } catch {
+            #expect((error as? APIError)?.type == .cancelled)
+        }
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test(.blocksThread, arguments: [false, true])
+    func `A call without a request object is cancelled whose user signs out before it goes on`(_ sends: Bool)
+        async throws
+    {
+        let (gate, arrived, headers) = (Latch(), Latch(), Latch())
+        let proxy = APIProxy(service: .sample(), transport: transport(gate, arrived))
+        let service = try #require(proxy.defaultService)
+        proxy.defaultService?.adapters.request = [
+            Adapter { _, _ in
+                headers.open()
+                try await gate.wait()
+            }
+        ]
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        let call = Task {
+            if sends {
+                _ = try await proxy.send(HTTPRequest(.get, URL("/goods")), to: service)
+            } else {
+                _ = try await request.prepare()
+            }
+        }
+        try await (sends ? arrived : headers).wait()
+        gate.open()
+        // Nothing of the main actor runs meanwhile.
+        while sends, !proxy.activeRequests.isEmpty { usleep(1_000) }
+        if !sends { usleep(50_000) }
+        proxy.logout()
+        await #expect(throws: APIError.self) { try await call.value }
+    }
+
+    @Test(arguments: [false, true])
+    func `A call that joins a load belongs to the session of that load`(_ isOfLoad: Bool) async throws {
+        let (gate, arrived) = (Latch(), Latch())
+        let proxy = APIProxy(
+            service: .sample { $0.environment = APIEnvironment("a", baseURL: URL("http://a.test")) },
+            transport: transport(gate, arrived)
+        )
+        let former = try #require(proxy.defaultService)
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.customRestartPolicy = .ignoreNew
+        request.loadData()
+        try await arrived.wait()
+        proxy.defaultService?.environment = APIEnvironment("b", baseURL: URL("http://b.test"))
+        let call = Task { await request.outcome() }
+        await suspend(while: request.waiters.isEmpty)
+        screen.onEvent = { _, _ in if isOfLoad { proxy.logout(from: former) } }
+        if !isOfLoad { proxy.logout() }
+        gate.open()
+        #expect(await call.value == (isOfLoad ? .cancelled : nil))
+    }
+
+    @Test(arguments: [false, true])
+    func `Who receives a load after another receiver has signed out does not get the response`(_ isByDelegate: Bool)
+        async
+    {
+        let gate = Latch()
+        gate.open()
+        let proxy = APIProxy(service: .sample(), transport: transport(gate))
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.customRestartPolicy = .ignoreNew
+        var endings: [APIErrorType?] = []
+        screen.onEvent = { _, _ in proxy.logout() }
+        if isByDelegate { request.loadData() } else { request.loadData { _ in proxy.logout() } }
+        request.loadData { endings.append($0.error?.type) }
+        await suspend(while: endings.isEmpty)
+        #expect(endings == [.cancelled])
+    }
+
     @Test func `A sign-in after which the delegate switches the account succeeds`() async throws {
         let (gate, arrived) = (Latch(), Latch())
         let proxy = APIProxy(service: .sample(), transport: transport(gate, arrived))

@@ -778,6 +778,29 @@ struct GroupSessionTests {
         #expect(screen.events == [.progress(1, 2), .cancelled])
     }
 
+    @Test(arguments: Change.allCases, [false, true])
+    func `A group is cancelled by a change that its delegate makes after its last request`(
+        _ change: Change,
+        _ isBatch: Bool
+    ) async {
+        let (chain, batch) = (APIChain(delegate: screen), APIBatch(delegate: screen))
+        chain.add(server.goods("/goods/1"))
+        batch.add(server.goods("/goods/1"))
+        let group: APIGroup = isBatch ? batch : chain
+        screen.onEvent = { [server] _, event in if event == .progress(1, 1) { change.make(in: server.proxy) } }
+        group.start()
+        await suspend(while: group.isRunning)
+        #expect(screen.events == [.progress(1, 1), .cancelled])
+    }
+
+    @Test func `A call of a group is cancelled whose delegate signs out when it has succeeded`() async {
+        let batch = APIBatch(delegate: screen)
+        batch.add(server.goods("/goods/1"))
+        screen.onEvent = { [server] _, event in if event == .success { server.proxy.logout() } }
+        let error = await #expect(throws: APIError.self) { try await batch.run() }
+        #expect(error?.type == .cancelled && screen.events.last == .success)
+    }
+
     @Test func `A chain signs in, switches to the account, and goes on`() async throws {
         let chain = APIChain(delegate: screen)
         let signIn = server.goods("/goods/2")
