@@ -210,8 +210,12 @@ final class LoadRecovery<Value: Sendable> {
 
     /// A 429 means that the host has too many requests (RFC 6585 section 4).
     func pauseHost(after response: APIResponse) {
-        guard let delay = pause(after: response, at: proxy.clock.date), let lane = call.exchangeLane else { return }
+        guard !call.hasSessionEnded, let delay = pause(after: response, at: proxy.clock.date),
+            let lane = call.exchangeLane
+        else { return }
         proxy.queue.pause(lane, for: delay, by: proxy.clock, of: call.service.login)
+        // Meanwhile: the pause would be the next user's.
+        if call.hasSessionEnded { proxy.queue.endPauses(of: [call.service.login]) }
     }
 
     private func pause(after response: APIResponse, at date: Date) -> Duration? {

@@ -882,3 +882,30 @@ struct TooManyRequestsTests {
         #expect(clock.sleepers == 0)
     }
 }
+    @Test(arguments: [false, true])
+    func `What one user is refused after the end of the session pauses no other`(_ shares: Bool) async throws {
+        let (gate, arrived, received) = (Latch(), Latch(), Latch())
+        let transport = ScriptedTransport { request in
+            guard request.url.path.hasSuffix("/late") else { return .json(goodsJSON([])) }
+            arrived.open()
+            await gate.waitIgnoringCancellation()
+            defer { received.open() }
+            return .status(429, headers: ["Retry-After": "30"])
+        }
+        let proxy = proxy(transport)
+        let former = GoodsRequest(delegate: screen, proxy: proxy)
+        (former.path, former.ownOptions.coalescesIdentical) = ("/late", shares)
+        former.loadData()
+        try await arrived.wait()
+        if shares { proxy.switchAccount(to: CookieJar()) } else { proxy.logout() }
+        #expect(await screen.ending() == .cancelled)
+        gate.open()
+        try await received.wait()
+        for _ in 0..<20 {
+            let next = load(1, proxy)
+            #expect(await screen.ending() == .success)
+            withExtendedLifetime(next) {}
+        }
+        #expect(clock.sleepers == 0)
+    }
+
