@@ -243,12 +243,8 @@ extension BaseAPIRequest {
     @discardableResult
     public func loadAgain() -> RequestID? {
         guard let manager = self as? any APIManager else { return nil }
-        guard pager != nil else { return manager.begin(input: inputAgain) }
+        guard pager != nil else { return manager.begin(input: history.inputAgain ?? .paramSource) }
         return manager.loadFailedPart() ?? manager.refresh(.first, input: nil)
-    }
-
-    private var inputAgain: LoadInput {
-        history.inputAgain(in: proxy.userSession(of: serviceForNewLoad)) ?? .paramSource
     }
 
     /// Returns whether the load was not cancelled before.

@@ -164,11 +164,12 @@ extension APIManager {
         draft.timeout = manager.timeout
         draft.redirectPolicy = options.redirectPolicy.map(Boxed.init)
         draft.allowsCellularAccess = options.allowsCellularAccess
-        draft.idempotencyKey = input.idempotencyKey ?? options.idempotencyKey?()
-        if let key = draft.idempotencyKey {
-            let session = Boxed(wrappedValue: proxy.userSession(of: manager.serviceForNewLoad))
+        let key = input.key(in: origin.session) ?? options.idempotencyKey?()
+        if key != nil || input.idempotencyKey != nil {
+            let session = Boxed(wrappedValue: origin.session)
             manager.history.keep(of: id) { ($0.idempotencyKey, $0.sessionOfKey) = (key, session) }
         }
+        draft.idempotencyKey = key
         draft.form = try manager.form(for: draft, input, of: id)
         let serializer = manager.responseSerializer
         let destination = manager.destination

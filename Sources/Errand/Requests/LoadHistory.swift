@@ -22,13 +22,18 @@ extension LoadInput {
         case .given(let params): self.init(params: params)
         }
     }
+
+    /// The key, unless it is one of another session, in which the server might find the order of another account by it.
+    func key(in session: UserSession) -> String? {
+        sessionOfKey?.wrappedValue.isOfSameAccount(as: session) == true ? idempotencyKey : nil
+    }
 }
 
 /// What a load is one of, besides its parameters.
 struct LoadOrigin: Equatable {
     let method: HTTPMethod
     let path: String
-    private let session: UserSession
+    let session: UserSession
     /// Another one after a relogin.
     private let generation: Int?
 
@@ -48,14 +53,7 @@ struct LoadHistory {
     /// What the response of the request was loaded with, and when it was received; `nil` if that is not known.
     private var content: (params: APIParams?, origin: LoadOrigin, response: APIResponse)?
 
-    /// Without the key of another session, by which the server may find the order of another account.
-    func inputAgain(in session: @autoclosure () -> UserSession) -> LoadInput? {
-        var input = newestInput?.input
-        if let sessionOfKey = input?.sessionOfKey, !session().isOfSameAccount(as: sessionOfKey.wrappedValue) {
-            input?.idempotencyKey = nil
-        }
-        return input
-    }
+    var inputAgain: LoadInput? { newestInput?.input }
 
     /// The param source may have begun a newer load, whose input stays.
     ///

@@ -210,6 +210,25 @@ struct RetryTests {
         #expect(Set(transport.requests.compactMap { $0.headers["Idempotency-Key"] }).count == 2)
     }
 
+    @Test func `A retry button sends no key of a load whose hook has changed the environment`() async {
+        let transport = ScriptedTransport { _ throws(TransportError) in
+            throw TransportError(.timeout, "may have been executed")
+        }
+        let proxy = proxy(transport) { $0.maxRetries = 0 }
+        let request = request(proxy, .post)
+        request.ownOptions.idempotencyKey = { UUID().uuidString }
+        request.reform = { params in
+            proxy.defaultService?.environment = APIEnvironment("staging", baseURL: URL("http://other.test"))
+            return params
+        }
+        request.loadData()
+        #expect(await screen.ending() == .failure(.timeout))
+        request.loadAgain()
+        #expect(await screen.ending() == .failure(.timeout))
+        #expect(transport.requests.map(\.url.host) == ["shop.test", "other.test"])
+        #expect(Set(transport.requests.compactMap { $0.headers["Idempotency-Key"] }).count == 2)
+    }
+
     @Test func `A retry button sends the key again when a later try could not be made`() async {
         struct NoToken: Error {}
         let (tries, keys) = (Counter(), Counter())
