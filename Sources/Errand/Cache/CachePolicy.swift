@@ -7,10 +7,10 @@ import Foundation
 ///
 /// The other rules are the app's own: they ignore what the server says about caching. They are for any method, and a stored
 /// response is given only to a load of the same session, method, URL and body, whose headers do not differ in what the response
-/// varies by, apart from `Authorization`: a renewed token is that of the same session. The body must be in memory, have no parts of
-/// a form and at most 1 MiB, otherwise the load fails with `invalidRequest`. Common parameters are a part of what must be the same;
-/// what adapters add, such as a time stamp or a signature, is not. Only successes are stored: no business failure and no expired
-/// login; what a validator refuses is removed.
+/// varies by, apart from an `Authorization` of the service, if that has a ``APIService/reloginHandler``: a renewed token is that of
+/// the same session. The body must be in memory, have no parts of a form and at most 1 MiB, otherwise the load fails with
+/// `invalidRequest`. Common parameters are a part of what must be the same; what adapters add, such as a time stamp or a signature,
+/// is not. Only successes are stored: no business failure and no expired login; what a validator refuses is removed.
 ///
 /// The rules share what they store, except that of another ``version(_:)``, and share nothing with ``http``. A request that
 /// changes something on the server removes what is stored of its URL for ``http``, and nothing of a rule: load it with

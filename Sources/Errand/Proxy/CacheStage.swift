@@ -15,6 +15,8 @@ final class CacheStage {
     private let id: RequestID
     private let cookies: CookieJar?
     private let statuses: Set<Int>
+    /// A rule finds what was stored with an earlier token of the same user, whose session the folder is of.
+    private let ignoresToken: Bool
     private let proxy: APIProxy
     private let trace: LoadTrace?
     /// Begins the load that validates what was used.
@@ -46,6 +48,8 @@ final class CacheStage {
         guard let use = call.cache else { return nil }
         (self.use, self.proxy, self.hasMissed) = (use, proxy, hasMissed)
         (id, cookies, trace, statuses) = (call.id, call.cookies, call.trace, call.acceptedStatuses)
+        ignoresToken =
+            use.policy.isRule && call.service.reloginHandler != nil && call.draft.headers["Authorization"] == nil
         revalidate = { proxy.revalidate(call, $0) }
     }
 
@@ -67,8 +71,7 @@ final class CacheStage {
         if keyRequest.headers["Cookie"] == nil, let cookie = cookies?.header(for: keyRequest.url, at: date) {
             keyRequest.headers["Cookie"] = cookie
         }
-        // The session is that of the account, and a renewed token is not another account.
-        if use.policy.isRule { keyRequest.headers["Authorization"] = nil }
+        if ignoresToken { keyRequest.headers["Authorization"] = nil }
         (validated, orOnError, orOffline, used) = (nil, nil, nil, nil)
         (isGenerated, isStale) = (false, false)
         var lookup = CacheLookup(request, keyRequest, by: use, at: date)

@@ -377,11 +377,33 @@ struct CacheRuleTests {
     func `What is stored by a rule is found with a renewed token, whatever it varies by`(_ rule: CachePolicy)
         async throws
     {
-        let scene = try Scene { Scene.version($1, nil, ["Vary": "authorization, X-Color, Cookie"]) }
-        #expect(await scene.load(rule, headers: ["Authorization": "Bearer 1"]) == "v1 network")
-        #expect(await scene.load(rule, headers: ["Authorization": "Bearer 2"]) == "v1 cache")
-        #expect(await scene.load(rule, headers: ["Authorization": "Bearer 2", "X-Color": "red"]) == "v2 network")
-        #expect(await scene.load(.http, headers: ["Authorization": "Bearer 2"]) == "v3 network")
+        let (scene, account) = (try Scene { Scene.version($1, nil, Self.varies) }, Account())
+        scene.service.reloginHandler = account
+        scene.service.commonHeaders = { ["Authorization": account.token] }
+        #expect(await scene.load(rule) == "v1 network")
+        account.setToken("t1")
+        #expect(await scene.load(rule) == "v1 cache")
+        #expect(await scene.load(rule, headers: ["X-Color": "red"]) == "v2 network")
+        #expect(await scene.load(.http) == "v3 network")
+        #expect(scene.violations == [])
+    }
+
+    nonisolated private static let varies: HeaderLines = ["Vary": "authorization, X-Color, Cookie"]
+
+    @Test(arguments: [CachePolicy.elseLoad, .time(.seconds(60)), .version(1)])
+    func `What is stored by a rule is not for another Authorization that no relogin renews`(_ rule: CachePolicy)
+        async throws
+    {
+        let (scene, account) = (try Scene { Scene.version($1, nil, Self.varies) }, Account())
+        scene.service.commonHeaders = { ["Authorization": account.token] }
+        #expect(await scene.load(rule) == "v1 network")
+        account.setToken("another service's")
+        #expect(await scene.load(rule) == "v2 network")
+        #expect(await scene.load(rule) == "v2 cache")
+        scene.service.reloginHandler = account
+        #expect(await scene.load(rule, headers: ["Authorization": "tenant 1"]) == "v3 network")
+        #expect(await scene.load(rule, headers: ["Authorization": "tenant 2"]) == "v4 network")
+        #expect(await scene.load(rule, headers: ["Authorization": "tenant 2"]) == "v4 cache")
         #expect(scene.violations == [])
     }
 
