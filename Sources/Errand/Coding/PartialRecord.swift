@@ -15,6 +15,7 @@ struct PartialRecord: Codable, Sendable {
     private(set) var name: String?
     /// Where a redirect has led to; `nil` for what the requested URL has sent.
     private(set) var source: String?
+    private(set) var mediaType: String?
     /// Of the whole body.
     var length: Int64?
     /// The bytes that are on the disk.
@@ -29,6 +30,7 @@ struct PartialRecord: Codable, Sendable {
     init(_ headers: HTTPHeaders, key: String, source: String?) {
         (self.key, self.source) = (key, source)
         name = headers["Content-Disposition"].flatMap(ContentDisposition.filename)
+        mediaType = headers.mediaType
         // A part of a coded body is not one of the decoded body.
         guard !headers.hasContentCoding else { return }
         length = try? BodyFraming(headers).contentLength()

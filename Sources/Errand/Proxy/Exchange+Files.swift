@@ -43,6 +43,7 @@ extension Exchange {
         if !isStreamed, response.isSuccess, ![204, 205].contains(response.status) {
             // It may be a failure in the place of the rest: it is read in memory, and the part is kept.
             guard resumption.isComplete(response) else { return response }
+            try file.refusePage(response.headers)
             statuses.insert(response.status)
             let count = Int64(response.body.count)
             progress?(TransferProgress(.download, completedBytes: count, totalBytes: count))

@@ -28,10 +28,12 @@ final class PartialFile: LoadFile {
         /// Where the bytes of the response end; `nil` for one that is not a part.
         var end: Int64?
         var ready: (@Sendable () -> Void)?
+        /// Another file, for a body that was stored in memory: the part is kept unless the load succeeds with that.
+        var replacement: StagedFile?
     }
 
     let place: FilePlace
-    let location: FileLocation
+    private let ownLocation: FileLocation
     private let names: PartialNames
     private let key: String
     private let queue = DispatchQueue(label: "errand.file")
@@ -46,8 +48,10 @@ final class PartialFile: LoadFile {
         key = PartialRecord.key(of: resource, for: cookies?.account ?? "")
         let stem = place.isInFolder ? PartialNames.hash(resource.absoluteString) : nil
         names = PartialNames(of: place.target, stem: stem, mode: place.modeOfPart)
-        location = FileLocation(names.file, target: place.target)
+        ownLocation = FileLocation(names.file, target: place.target)
     }
+
+    var location: FileLocation { state.withLock(\.replacement)?.location ?? ownLocation }
 
     /// The response may be one of the rest, without the name.
     func setName(from response: APIResponse) {
@@ -108,11 +112,20 @@ final class PartialFile: LoadFile {
 
     func discard(isRefused: Bool) {
         willDiscard()
-        if isRefused { state.withLock { $0.isRemoved = true } }
+        let replacement = state.withLock { state in
+            if isRefused, state.replacement == nil { state.isRemoved = true }
+            return state.replacement
+        }
+        replacement?.discard(isRefused: isRefused)
         close(isCommitted: false)
     }
 
     func commit() throws(TransportError) {
+        if let replacement = state.withLock(\.replacement) {
+            defer { discard(isRefused: false) }
+            try replacement.commit()
+            return state.withLock { $0.isRemoved = true }
+        }
         var isCommitted = false
         defer {
             willDiscard()
@@ -133,9 +146,22 @@ final class PartialFile: LoadFile {
 
     /// For a body that the transport has stored in memory.
     func write(_ body: Data) throws(TransportError) {
-        try restart(as: PartialRecord())
-        try body.withBytes { bytes throws(TransportError) in try receive(bytes) }
-        try finish()
+        let file = StagedFile(at: place)
+        try state.withLock { state throws(TransportError) in
+            guard !isEnding else { throw TransportError.cancelledUnsent }
+            state.replacement = file
+        }
+        guard try file.make() else { throw TransportError.cancelledUnsent }
+        try file.write(body)
+    }
+
+    /// Throws for a page in the place of the rest of a file that is none, such as that of a captive portal.
+    func refusePage(_ headers: HTTPHeaders) throws(TransportError) {
+        guard headers.mediaType == "text/html", let type = state.withLock(\.record.mediaType), type != "text/html"
+        else {
+            return
+        }
+        throw TransportError(.badResponse, "the server sent an HTML page in the place of the rest of the file")
     }
 
     private func close(isCommitted: Bool) {
@@ -176,6 +202,7 @@ extension PartialFile: HTTPBodyReceiver {
         case 200...203, 206..<300:
             // It may say why the file is not continued.
             if isContinuing, headers.mayBeOfFailure { fallthrough }
+            if isContinuing { try refusePage(headers) }
             try restart(as: PartialRecord(headers, key: key, source: state.withLock(\.source)))
             return true
         default:

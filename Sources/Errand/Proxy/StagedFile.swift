@@ -37,9 +37,13 @@ final class StagedFile: LoadFile {
     // Held while the folder is made or removed, so that it is never made once it was removed.
     private let isRemoved = Lock(false)
 
+    convenience init(for destination: HTTPRequest.Destination) throws(TransportError) {
+        self.init(at: try FilePlace(destination))
+    }
+
     /// Makes nothing.
-    init(for destination: HTTPRequest.Destination) throws(TransportError) {
-        place = try FilePlace(destination)
+    init(at place: FilePlace) {
+        self.place = place
         let folder = place.folder.appendingPathComponent(".\(String.uniqueName)\(Self.folderEnding)", isDirectory: true)
         self.folder = folder.path
         url = folder.appendingPathComponent(place.target.lastPathComponent, isDirectory: false)

@@ -651,6 +651,37 @@ struct ResumedDownloadTests {
         #expect(reports.last?.fractionCompleted == 1)
     }
 
+    @Test(arguments: ["validator", "adapter", "page", "page without a length", "long page"])
+    func `A short text that is refused in the place of the rest keeps what there is`(_ refusal: String) async throws {
+        struct Refused: Error {}
+        files.change { $0.headers = ["Content-Type": "audio/mpeg"] }
+        files.cutNext(after: 150_000)
+        #expect(await outcome(try request()) == .transport)
+        let parts = try folder.names
+        let refuses = Lock(true)
+        let request = try request {
+            guard refusal == "adapter" else { return }
+            $0.adapters = Adapters(response: [Adapter { _, _ in if refuses.withLock(\.self) { throw Refused() } }])
+        }
+        let validator = ValidatorSpy()
+        request.validator = validator
+        validator.acceptsContent = { _ in refusal != "validator" || !refuses.withLock(\.self) }
+        let (page, html) = (Array("<p>".utf8), ["Content-Type": "text/html"] as HeaderLines)
+        switch refusal {
+        case "page": files.reply(.bytes(page, headers: html))
+        case "page without a length": files.reply(.chunked([page], headers: html))
+        case "long page": files.reply(.bytes(Array(repeating: 0x20, count: 20_000), headers: html))
+        default: files.reply(.text("busy"))
+        }
+        let types: [String: APIErrorType] = ["validator": .invalidResponse, "adapter": .decoding]
+        #expect(await outcome(request) == types[refusal] ?? .transport)
+        #expect(try folder.names == parts)
+        refuses.withLock { $0 = false }
+        #expect(await outcome(request) == nil)
+        try expectComplete()
+        #expect(files.ranges == [nil, "bytes=150000-", "bytes=150000-"])
+    }
+
     @Test func `Long JSON replaces the part at once, whatever the limit of a body in memory, and can be continued`()
         async throws
     {
