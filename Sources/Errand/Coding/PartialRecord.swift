@@ -98,7 +98,10 @@ struct PartialRecord: Codable, Sendable {
             let match = range.wholeMatch(of: /bytes (\d+)-(\d+)\/(\d+|\*)/.ignoresCase()),
             Int64(match.1) == offset, let last = Int64(match.2), last >= offset
         else { return nil }
-        guard let total = Int64(match.3) ?? length, last < total, length == nil || length == total else { return nil }
+        guard let total = match.3 == "*" ? length : Int64(match.3), last < total, length == nil || length == total
+        else {
+            return nil
+        }
         // A date alone need not be repeated (RFC 9110 section 15.3.7), and a server that ignores If-Range repeats no tag.
         let (tag, date) = (headers["ETag"], headers["Last-Modified"] ?? validator)
         let isSame = validator?.hasPrefix("\"") == true ? tag == validator : tag == nil && date == validator
