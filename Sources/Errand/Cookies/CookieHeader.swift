@@ -60,6 +60,8 @@ struct CookieSession: Sendable {
     func store(from headers: HTTPHeaders, url: URL, status: Int, at date: Date = .now) {
         let fields = headers.fields(named: "Set-Cookie").prefix(CookieStore.maximumPerSite)
         guard !fields.isEmpty else { return }
+        // Another process may have ended the session since the request was sent.
+        jar.refreshNow(at: date)
         let newest = isLate() ? start : nil
         // A body or a redirect may say that it is a refusal as well.
         let isRefusal = refusals.contains(status)

@@ -250,6 +250,7 @@ public final class CookieJar: Sendable {
 
     /// See ``CookieSaver/refresh(at:date:)``.
     func refresh(at uptime: Duration, date: Date) { saver?.refresh(at: uptime, date: date) }
+    func refreshNow(at date: Date) { saver?.refresh(at: date, waits: true) }
 
     /// Keeps the owner or error hook that there is; the owner is not retained.
     func attach(to owner: any ErrorHookOwner) { saver?.errorReporter.attach(to: owner) }

@@ -76,9 +76,18 @@ final class CookieSaver: Sendable {
             look.uptime = uptime
             return true
         }
-        guard isDue, let version = stat(ofEntry: file.path)?.version else { return }
+        if isDue { refresh(at: date) }
+    }
+
+    /// Takes over what other processes have saved, if the file has changed; not while a save runs, for which `waits` waits.
+    func refresh(at date: Date, waits: Bool = false) {
+        guard let version = stat(ofEntry: file.path)?.version else { return }
         guard version != look.withLock(\.version) else { return }
-        if readAgain(at: date) { look.withLock { $0.version = version } }
+        if readAgain(at: date) {
+            look.withLock { $0.version = version }
+        } else if waits {
+            queue.sync { refresh(at: date) }
+        }
     }
 
     /// Returns whether nothing remains to be read until the file changes again.

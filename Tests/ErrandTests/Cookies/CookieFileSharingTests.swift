@@ -1,4 +1,5 @@
 import FixtureServer
+import ErrandTesting
 import Foundation
 import Testing
 import TestSupport
@@ -339,6 +340,21 @@ struct CookieMergeTests {
         try other.flush()
         #expect(pairs(of: jar()) == ["after=1"])
         #expect(try other.pairs() == ["after=1"])
+    }
+
+    @Test(.startsPrograms) func `What was requested before a logout of another process sets no cookie afterwards`()
+        throws
+    {
+        let other = try RemoteCookieFileClient(of: folder.file)
+        let (one, clock) = (jar(), ManualClock())
+        one.store(setCookie: "sid=1", from: url)
+        try one.flush()
+        let session = CookieSession(one, clock: clock)
+        try other.clear()
+        session.store(from: ["Set-Cookie": "sid=2"], url: url, status: 200)
+        try one.flush()
+        #expect(one.cookies.isEmpty)
+        #expect(jar().cookies.isEmpty)
     }
 
     @Test(.startsPrograms) func `A logout that is saved late keeps cookies that another process set after it`() throws {
