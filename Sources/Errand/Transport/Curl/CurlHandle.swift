@@ -138,6 +138,8 @@ final class CurlHandle {
         guard let exchange else { return false }
         hasStaleConnection = !isUsable(fromPort: port, for: exchange)
         guard !hasStaleConnection, exchange.beginAttempt() else { return false }
+        // libcurl writes only the first one, which would be that of a connection before.
+        errorText.pointee = 0
         // Another one may be as stale as the one whose loss repeats the request.
         if exchange.host?.isMultiplexed != true { easy.set(.freshConnect, to: 1) }
         connection.pointee.step = 0

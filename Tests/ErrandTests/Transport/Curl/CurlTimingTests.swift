@@ -44,6 +44,20 @@ struct CurlTimingTests {
         #expect(timings.isReused == false)
     }
 
+    @Test func `The reason of a failure after a repetition is not that of the connection before`() async throws {
+        let server = try FixtureServer.start { connection, turn in
+            if connection == 1 { return turn == 2 ? .onRequest(.reset) : .onRequest { _ in .text("ok") } }
+            return .onRequest { _ in
+                Response(steps: [.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort"), .close])
+            }
+        }
+        let transport = try CurlTransport()
+        _ = try await transport.send(HTTPRequest(to: server))
+        let error = await transport.error(of: HTTPRequest(to: server))
+        #expect(server.requests.count == 3)
+        #expect(error?.kind == .connectionLost && error?.reason.contains("Recv failure") == false)
+    }
+
     @Test func `The bytes of a head whose body waits for a 100 are right, or not known`() async throws {
         let server = try FixtureServer.start { _ in .text("ok") }
         var request = HTTPRequest(.put, to: server, body: .data(Data(repeating: 1, count: 10)))
