@@ -69,7 +69,7 @@ public import Observation
 
     /// Begins the group, unless it has begun, and waits for its ending; cancelling the task cancels the group.
     ///
-    /// - Throws: The group's error; `cancelled` when it was cancelled.
+    /// - Throws: The group's error; `cancelled` when it was cancelled, or when the user has signed out before this call continues.
     public func run() async throws(APIError) {
         isAwaited = true
         begin()

@@ -14,8 +14,8 @@ extension APIManager {
     /// Returns the elements one by one, for scripts; the delegate is notified neither of them nor of the ending.
     ///
     /// An iteration begins a load at its first element, and receives no more than are read. It ends when the response does; if the
-    /// load fails, it throws the error after the elements that have arrived before, and if it is cancelled, at once. Leaving the
-    /// iteration or cancelling its task cancels the load.
+    /// load fails, it throws the error after the elements that have arrived before, and if it is cancelled, at once; also by a
+    /// logout after the load has ended. Leaving the iteration or cancelling its task cancels the load.
     ///
     /// If ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load is running, the iteration waits for its ending, and has no
     /// elements.
