@@ -479,7 +479,8 @@ struct ResumedDownloadTests {
 
     /// Responses to a request for the rest from 100,000 that do not continue it.
     enum Lie: CaseIterable, Sendable {
-        case otherStart, otherLength, otherTag, noTag, noRange, severalParts, unsatisfiable, coded, unit, okay
+        case otherStart, otherLength, hugeLength, otherTag, noTag, noRange, severalParts, unsatisfiable, coded, unit,
+            okay
 
         fileprivate var response: Response {
             let (rest, length) = ([UInt8](repeating: 66, count: 200_000), FileServer.length)
@@ -489,6 +490,7 @@ struct ResumedDownloadTests {
             return switch self {
             case .otherStart: part("bytes 99999-299998/\(length)")
             case .otherLength: part("bytes 100000-299999/300001")
+            case .hugeLength: part("bytes 100000-299999/99999999999999999999")
             case .otherTag: part("bytes 100000-299999/\(length)", ["ETag": "\"2\""])
             // As of a server that ignores If-Range.
             case .noTag: part("bytes 100000-299999/\(length)", [:])
