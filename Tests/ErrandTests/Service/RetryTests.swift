@@ -790,7 +790,22 @@ struct TooManyRequestsTests {
         return (transport, { windows.withLock(\.refused) })
     }
 
-    private func proxy(_ transport: ScriptedTransport, width: Int = 64, policy: RetryPolicy? = nil) -> APIProxy {
+    /// Returns a refusal that has arrived before the load is cancelled.
+    private final class LateTransport: HTTPTransport {
+        let (gate, arrived) = (Latch(), Latch())
+
+        func send(
+            _ request: HTTPRequest,
+            progress: TransferProgress.Handler?
+        ) async throws(TransportError) -> HTTPResponse {
+            guard request.url.path.hasSuffix("/late") else { return .json(goodsJSON([])) }
+            arrived.open()
+            await gate.waitIgnoringCancellation()
+            return .status(429, headers: ["Retry-After": "30"])
+        }
+    }
+
+    private func proxy(_ transport: any HTTPTransport, width: Int = 64, policy: RetryPolicy? = nil) -> APIProxy {
         var patient = RetryPolicy()
         (patient.maxRetries, patient.minRetriesPerMinute) = (10, 1_000)
         let service = APIService.sample { $0.retryPolicy = policy ?? patient }
@@ -894,25 +909,17 @@ struct TooManyRequestsTests {
         for request in former + next { request.cancelAllRequests() }
     }
 
-    @Test(arguments: [false, true])
+    @Test(.hangLimit, arguments: [false, true])
     func `What one user is refused after the end of the session pauses no other`(_ shares: Bool) async throws {
-        let (gate, arrived, received) = (Latch(), Latch(), Latch())
-        let transport = ScriptedTransport { request in
-            guard request.url.path.hasSuffix("/late") else { return .json(goodsJSON([])) }
-            arrived.open()
-            await gate.waitIgnoringCancellation()
-            defer { received.open() }
-            return .status(429, headers: ["Retry-After": "30"])
-        }
+        let transport = LateTransport()
         let proxy = proxy(transport)
         let former = GoodsRequest(delegate: screen, proxy: proxy)
         (former.path, former.ownOptions.coalescesIdentical) = ("/late", shares)
         former.loadData()
-        try await arrived.wait()
+        try await transport.arrived.wait()
         if shares { proxy.switchAccount(to: CookieJar()) } else { proxy.logout() }
         #expect(await screen.ending() == .cancelled)
-        gate.open()
-        try await received.wait()
+        transport.gate.open()
         for _ in 0..<20 {
             let next = load(1, proxy)
             #expect(await screen.ending() == .success)
