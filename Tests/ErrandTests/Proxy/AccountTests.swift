@@ -119,12 +119,14 @@ struct AccountTests {
         async throws
     {
         let (gate, arrived, headers) = (Latch(), Latch(), Latch())
+        let isAdapted = Lock(false)
         let proxy = APIProxy(service: .sample(), transport: transport(gate, arrived))
         let service = try #require(proxy.defaultService)
         proxy.defaultService?.adapters.request = [
             Adapter { _, _ in
                 headers.open()
                 try await gate.wait()
+                isAdapted.withLock { $0 = true }
             }
         ]
         let request = GoodsRequest(delegate: screen, proxy: proxy)
@@ -138,8 +140,7 @@ struct AccountTests {
         try await (sends ? arrived : headers).wait()
         gate.open()
         // Nothing of the main actor runs meanwhile.
-        while sends, !proxy.activeRequests.isEmpty { usleep(1_000) }
-        if !sends { usleep(50_000) }
+        spin(while: sends ? !proxy.activeRequests.isEmpty : !isAdapted.withLock(\.self))
         proxy.logout()
         await #expect(throws: APIError.self) { try await call.value }
     }
