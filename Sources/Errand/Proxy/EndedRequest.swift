@@ -45,77 +45,107 @@ final class EndedRequests: AsyncSequence, Sendable {
 
     private let publisher: EndingPublisher
     /// Until an iterator takes it.
-    private let first: Lock<EndingPublisher.Reader?>
+    private let first: Lock<EndingReader?>
 
     init(of publisher: EndingPublisher) {
         self.publisher = publisher
-        first = Lock(publisher.makeReader())
+        first = Lock(EndingReader(of: publisher))
     }
 
     /// The first one reads from when the sequence was created, each further one from now.
     func makeAsyncIterator() -> Iterator {
-        let reader = first.withLock { exchange(&$0, with: nil) } ?? publisher.makeReader()
-        return Iterator(endings: reader.endings.makeAsyncIterator(), last: reader.last)
+        Iterator(reader: first.withLock { exchange(&$0, with: nil) } ?? EndingReader(of: publisher))
     }
 
     struct Iterator: AsyncIteratorProtocol {
-        fileprivate var endings: AsyncStream<EndingPublisher.Numbered>.Iterator
-        /// The number of the last ending that was read.
-        fileprivate var last: Int
+        fileprivate let reader: EndingReader
 
-        mutating func next(isolation actor: isolated (any Actor)?) async -> EndedRequest? {
-            guard !Task.isCancelled, let next = await endings.next(isolation: actor) else { return nil }
-            var ended = next.ended
-            ended.droppedCount = next.number - exchange(&last, with: next.number) - 1
-            return ended
+        mutating func next(isolation _: isolated (any Actor)?) async -> EndedRequest? { await reader.next() }
+    }
+}
+
+/// A reader from its creation to its release.
+private final class EndingReader: Sendable {
+    private let publisher: EndingPublisher
+    private let number = WaiterNumber.next()
+
+    init(of publisher: EndingPublisher) {
+        self.publisher = publisher
+        publisher.state.withLock { $0.readers[number] = EndingPublisher.Reader() }
+    }
+
+    deinit { publisher.state.withLock { $0.readers.removeValue(forKey: number) } }
+
+    func next() async -> EndedRequest? {
+        guard !Task.isCancelled else { return nil }
+        let waiterNumber = WaiterNumber.next()
+        return await withCancellableContinuation(ifCancelled: nil) { waiter in
+            publisher.state.withLock { state in
+                if let first = state.readers[number]?.removeFirst() { return .some(first) }
+                if state.isFinished { return .some(nil) }
+                state.readers[number]?.waiters.append((waiterNumber, waiter))
+                return nil
+            }
+        } remove: {
+            publisher.state.withLock { state in
+                let index = state.readers[number]?.waiters.firstIndex { $0.number == waiterNumber }
+                return index.flatMap { state.readers[number]?.waiters.remove(at: $0).waiter }
+            }
         }
     }
 }
 
-/// Passes the endings of a proxy's loads to its readers, with numbers that tell a reader what was dropped for it.
+/// Passes the endings of a proxy's loads to its readers, which are in one state so that all have the same order.
 final class EndingPublisher: Sendable {
-    typealias Numbered = (number: Int, ended: EndedRequest)
-    /// What a reader reads, and the number of the last ending before it.
-    typealias Reader = (endings: AsyncStream<Numbered>, last: Int)
+    fileprivate typealias Waiter = CheckedContinuation<EndedRequest?, Never>
 
-    private struct State {
-        var lastNumber = 0
-        var readers: [Int: AsyncStream<Numbered>.Continuation] = [:]
+    fileprivate struct Reader {
+        private var buffer: [EndedRequest] = []
+        private var droppedCount = 0
+        var waiters: [(number: Int, waiter: Waiter)] = []
+
+        /// Returns who has waited for it; otherwise the one that is dropped for it, for the caller to release.
+        mutating func receive(_ ended: EndedRequest) -> (waiter: Waiter?, dropped: EndedRequest?) {
+            guard waiters.isEmpty else { return (waiters.removeFirst().waiter, nil) }
+            buffer.append(ended)
+            guard buffer.count > EndedRequests.capacity else { return (nil, nil) }
+            droppedCount += 1
+            return (nil, buffer.removeFirst())
+        }
+
+        mutating func removeFirst() -> EndedRequest? {
+            guard !buffer.isEmpty else { return nil }
+            var first = buffer.removeFirst()
+            first.droppedCount = exchange(&droppedCount, with: 0)
+            return first
+        }
+    }
+
+    fileprivate struct State {
+        var readers: [Int: Reader] = [:]
         var isFinished = false
     }
 
-    private let state = Lock(State())
-
-    func makeReader() -> Reader {
-        let (endings, continuation) = AsyncStream<Numbered>.makeStream(
-            bufferingPolicy: .bufferingNewest(EndedRequests.capacity)
-        )
-        let id = WaiterNumber.next()
-        continuation.onTermination = { [weak self] _ in self?.state.withLock { $0.readers.removeValue(forKey: id) } }
-        let (last, isFinished) = state.withLock { state in
-            state.readers[id] = continuation
-            return (state.lastNumber, state.isFinished)
-        }
-        if isFinished { continuation.finish() }
-        return (endings, last)
-    }
+    fileprivate let state = Lock(State())
 
     func publish(_ make: () -> EndedRequest) {
         guard state.withLock({ !$0.readers.isEmpty }) else { return }
         let ended = make()
-        // In the lock, so that all readers have the same order; what is dropped is released outside.
-        state.withLock { state in
-            state.lastNumber += 1
-            return state.readers.values.map { $0.yield((state.lastNumber, ended)) }
+        // Not the keys themselves, which would share the buffers, so that each would be copied.
+        let received = state.withLock { state in
+            Array(state.readers.keys).compactMap { state.readers[$0]?.receive(ended) }
         }
+        for (waiter, _) in received { waiter?.resume(returning: ended) }
     }
 
     /// Readers receive what they have not received yet, and then `nil`.
     func finish() {
-        let readers = state.withLock { state in
+        let waiters = state.withLock { state in
             state.isFinished = true
-            return Array(state.readers.values)
+            return Array(state.readers.keys).flatMap { number in
+                exchange(&state.readers[number, default: Reader()].waiters, with: []).map(\.waiter)
+            }
         }
-        for reader in readers { reader.finish() }
+        for waiter in waiters { waiter.resume(returning: nil) }
     }
 }
