@@ -208,7 +208,7 @@ final class CacheStage {
 
     /// Removes what a request may have changed, when the head of its response arrives, because the end may be hours later, and
     /// after an exchange that has failed.
-    var invalidation: (@Sendable (APIResponse) -> Void)? {
+    @inline(never) var invalidation: (@Sendable (APIResponse) -> Void)? {
         guard let lookup, ![.get, .head].contains(lookup.request.method) else { return nil }
         return { lookup.invalidate(after: $0) }
     }

@@ -30,8 +30,7 @@ extension Exchange {
         current.destination = .stream(HTTPBodySink(file))
         let response: APIResponse
         do throws(TransportError) {
-            let received = try await self.response(file.progress(progress))
-            response = isStreamed ? received : try await passOn(received)
+            response = try await self.response(file.progress(progress))
         } catch {
             throw file.startAgain(after: nil) ? error.askingForRetry : error
         }
@@ -40,7 +39,7 @@ extension Exchange {
             throw TransportError(.badResponse, "the server has no rest of the file").askingForRetry
         }
         var statuses = statuses
-        if !isStreamed, response.isSuccess, ![204, 205].contains(response.status) {
+        if !response.isStreamed, response.isSuccess, ![204, 205].contains(response.status) {
             // It may be a failure in the place of the rest: it is read in memory, and the part is kept.
             guard resumption.isComplete(response) else { return response }
             try file.refusePage(response.headers)
@@ -48,7 +47,7 @@ extension Exchange {
             let count = Int64(response.body.count)
             progress?(TransferProgress(.download, completedBytes: count, totalBytes: count))
         }
-        return try store(response, in: file, isStored: isStreamed, accepting: statuses)
+        return try store(response, in: file, isStored: response.isStreamed, accepting: statuses)
     }
 
     /// Returns a stored response as that of the request; `body` goes to its file, if it has one; `nil` if the body is damaged.

@@ -28,8 +28,6 @@ final class Exchange {
     private var visits: Set<[String?]> = []
     /// `nil` before the first response.
     private(set) var isMultiplexed: Bool?
-    /// Whether the transport has passed on the body of the last response.
-    var isStreamed = false
 
     init(
         _ request: HTTPRequest,
@@ -61,12 +59,9 @@ final class Exchange {
     ) async throws(APIError) -> APIResponse {
         do throws(TransportError) {
             switch first.destination {
-            case .memory:
+            case .memory, .stream:
                 checkBody()
                 return try await response(progress)
-            case .stream:
-                let response = try await response(progress)
-                return isStreamed ? response : try await passOn(response)
             case .file, .folder:
                 if let resumption { return try await resumedResponse(resumption, accepting: statuses, progress) }
                 let file = try stage()
@@ -82,7 +77,8 @@ final class Exchange {
     func response(_ progress: TransferProgress.Handler?) async throws(TransportError) -> APIResponse {
         while true {
             let response = try await proxy.transport.send(nextRequest(), progress: progress)
-            if let last = try receive(response) { return last }
+            guard let last = try receive(response) else { continue }
+            return last.isStreamed || first.destination == .memory ? last : try await passOn(last)
         }
     }
 
@@ -94,11 +90,10 @@ final class Exchange {
     }
 
     /// Passes a body on that the transport has not.
-    @inline(never) func passOn(_ response: APIResponse) async throws(TransportError) -> APIResponse {
+    @inline(never) private func passOn(_ response: APIResponse) async throws(TransportError) -> APIResponse {
         guard let receiver = try current.receiver(status: response.status, headers: response.headers) else {
             return response
         }
-        isStreamed = true
         try await receiver.write(response.body)
         try receiver.finish()
         return response.streamed
@@ -143,7 +138,6 @@ final class Exchange {
         // That of a transport which does not report it, or which changes what it wraps.
         if head.value == nil { head.receive(response.status, response.headers, from: current.url) }
         if redirects.isEmpty { isMultiplexed = response.isMultiplexed }
-        isStreamed = response.isStreamed
         let elapsed = proxy.clock.uptime - start
         guard let next = try next(after: response, elapsed) else {
             let last = APIResponse(
@@ -229,8 +223,8 @@ final class Exchange {
         return failure
     }
 
-    /// What has arrived of the responses of an exchange that has failed; the last one has no status if it has not begun.
-    var partialResponse: APIResponse {
+    /// What has arrived of the responses, without a body; the last one has no status if it has not begun.
+    @inline(never) var partialResponse: APIResponse {
         let (status, headers) = head.value ?? (0, [:])
         return APIResponse(
             HTTPResponse(status: status, headers: headers),

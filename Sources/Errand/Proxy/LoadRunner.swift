@@ -242,15 +242,13 @@ final class LoadRunner<Value: Sendable> {
         defer { didChangeServer() }
         let (exchange, stream) = makeExchange(request, handler, in: login)
         let result: Result<APIResponse, APIError>
-        do throws(APIError) {
-            let response = try await exchange.send(progress: attempt.progress)
-            // What was stored while it arrived may be older.
-            _ = try cache?.receive(response)
-            result = .success(response)
+        do throws(TransportError) {
+            result = .success(try await exchange.response(attempt.progress))
         } catch {
-            if let head = stream.head { invalidation(by: request)?(head) }
-            result = .failure(error)
+            result = .failure(exchange.failure(error))
         }
+        // What was stored while it arrived may be older.
+        cache?.invalidation?(exchange.partialResponse)
         let response = try await stream.end(with: result)
         turn.isMultiplexed = exchange.isMultiplexed
         return response
@@ -261,25 +259,19 @@ final class LoadRunner<Value: Sendable> {
         _ handler: any StreamHandler,
         in login: SentLogin
     ) -> (Exchange, ResponseStream) {
-        let invalidate = invalidation(by: request)
-        let stream = ResponseStream(for: handler) { [call, hasNeededLogin] headers in
+        // Finds nothing, but knows what the request may change.
+        _ = try? cache?.step(for: request)
+        let stream = ResponseStream(for: handler) { [call, hasNeededLogin] in
             // Not at the end, which may be hours later.
             if call.renewsLogin { call.service.login.didSucceed(with: login, hasNeededOne: hasNeededLogin) }
-            invalidate?(headers)
         } didFail: { [proxy, id = call.id] in
             proxy.loads.stopWork(of: id)
         }
         var request = handler.prepare(request)
         request.destination = .stream(HTTPBodySink(stream))
-        return (attempt.makeExchange(request), stream)
-    }
-
-    private func invalidation(by request: HTTPRequest) -> (@Sendable (HTTPHeaders) -> Void)? {
-        // The lookup of a stream finds nothing.
-        guard let cache, (try? cache.step(for: request)) != nil, let invalidate = cache.invalidation else { return nil }
-        return { [id = call.id] in
-            invalidate(APIResponse(HTTPResponse(status: 200, headers: $0), to: id, url: request.url))
-        }
+        let exchange = attempt.makeExchange(request)
+        exchange.cache = cache
+        return (exchange, stream)
     }
 
     /// Returns whether the stream is to be requested again, and waits until then.

@@ -39,12 +39,11 @@ final class ResponseStream: HTTPBodyReceiver {
         var isClosed = false
         /// Why it was closed, if the handler cannot read on.
         var failure: APIError?
-        var head: HTTPHeaders?
         var ready: (@Sendable () -> Void)?
     }
 
     private let handler: any StreamHandler
-    private let didBegin: @Sendable (HTTPHeaders) -> Void
+    private let didBegin: @Sendable () -> Void
     private let didFail: @Sendable () -> Void
     private let state = Lock(State())
 
@@ -52,16 +51,13 @@ final class ResponseStream: HTTPBodyReceiver {
     /// because the server may send nothing more.
     init(
         for handler: any StreamHandler,
-        didBegin: @escaping @Sendable (HTTPHeaders) -> Void,
+        didBegin: @escaping @Sendable () -> Void,
         didFail: @escaping @Sendable () -> Void
     ) {
         (self.handler, self.didBegin, self.didFail) = (handler, didBegin, didFail)
     }
 
     var expectation: HTTPBodyExpectation { handler.expectation }
-
-    /// Of the response that is the stream; `nil` until it has begun.
-    var head: HTTPHeaders? { state.withLock(\.head) }
 
     /// Called when the exchange has ended; returns when all elements are delivered, also before an error, and takes nothing more.
     ///
@@ -82,8 +78,7 @@ final class ResponseStream: HTTPBodyReceiver {
         // A transport may deliver it late.
         guard !state.withLock(\.isClosed) else { throw TransportError(.cancelled, "the load has left the stream") }
         guard try handler.begin(status: status, headers: headers) else { return false }
-        state.withLock { $0.head = headers }
-        didBegin(headers)
+        didBegin()
         return true
     }
 

@@ -33,7 +33,8 @@ final class CurlExchange: @unchecked Sendable {
     // What each line changes is not checked at run time: libcurl's callbacks do not nest, and no code of an app has the exchange.
     @exclusivity(unchecked) private(set) var received: CurlResponse
     @exclusivity(unchecked) private(set) var marks = CurlMarks()
-    private var timings: ExchangeTimings?
+    // Boxed, because it is large, and empty while the exchange is running.
+    private var timings: Boxed<ExchangeTimings>?
     private var isMultiplexed = false
     private var reported: ReportedEvents
     private var failure: TransportError?
@@ -291,14 +292,14 @@ final class CurlExchange: @unchecked Sendable {
         let version = handle.easy.number(.httpVersion)
         isMultiplexed = version >= CurlValue.httpVersion2_0
         if version > 0 { host?.isMultiplexed = isMultiplexed }
-        timings = CurlTimings(of: self, on: handle, version: version).timings()
+        timings = Boxed(wrappedValue: CurlTimings(of: self, on: handle, version: version).timings())
     }
 
     /// The loop does not use the exchange any more.
     func complete() {
         upload.stop()
         loop = nil
-        timings = timings ?? marks.clock.timings()
+        timings = timings ?? Boxed(wrappedValue: marks.clock.timings())
         guard request.destination != .memory else { return resume() }
         // Waiting for the disk would block the loop, or the exchanges after this one in the queue of completions.
         DispatchQueue(label: "errand.file").async { [self] in
@@ -326,11 +327,11 @@ final class CurlExchange: @unchecked Sendable {
             "the response was requested before the exchange was complete"
         )
         if var failure {
-            failure.timings = timings
+            failure.timings = timings?.wrappedValue
             throw failure
         }
         var response = try received.response()
-        (response.isMultiplexed, response.timings) = (isMultiplexed, timings)
+        (response.isMultiplexed, response.timings) = (isMultiplexed, timings?.wrappedValue)
         return response
     }
 }

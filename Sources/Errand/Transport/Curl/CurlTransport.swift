@@ -83,25 +83,26 @@ package final class CurlTransport: HTTPTransport, HeadReporting {
 
 /// The checked configuration of a transport, with what is made of it once.
 struct CurlSettings: Sendable {
-    var configuration: TransportConfiguration
+    // Boxed, because each handle has a copy.
+    @Boxed var configuration: TransportConfiguration
     let caBundle: CurlCABundle
     let pinnedKeys: PinnedKeys
     /// Whether the loop ends what takes too long to connect: before 7.87, libcurl would wait for the name lookup to end.
     var limitsConnects = CurlLibrary.versionNumber < 0x07_5700
 
     init() {
+        (pinnedKeys, caBundle) = (PinnedKeys(), CurlCABundle())
         configuration = TransportConfiguration()
         configuration.proxy = configuration.proxy.read()
-        (pinnedKeys, caBundle) = (PinnedKeys(), CurlCABundle())
     }
 
     /// Also reads the additional authorities.
     init(_ configuration: TransportConfiguration) throws(TransportError) {
         try configuration.validateForCurl()
-        self.configuration = configuration
-        self.configuration.proxy = configuration.proxy.read()
         pinnedKeys = try PinnedKeys(configuration.tls.pinnedPublicKeys)
         caBundle = try CurlCABundle(configuration.tls)
+        self.configuration = configuration
+        self.configuration.proxy = configuration.proxy.read()
     }
 }
 
