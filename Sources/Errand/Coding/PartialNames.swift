@@ -98,7 +98,8 @@ struct PartialNames: Sendable {
         guard other === own else { return other }
         defer { leave(path, own) }
         // Locked until it is removed.
-        let unused = LockedFile(unused: path)
+        let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
+        let unused = try? LockedFile(locking: FileDescriptor(opening: path, flags), at: path)
         if unused != nil || stat(ofEntry: path) == nil { withExtendedLifetime(unused) { body(unused != nil) } }
         return nil
     }
@@ -149,32 +150,24 @@ struct PartialNames: Sendable {
 final class LockedFile: Sendable {
     let descriptor: FileDescriptor
 
-    static func open(_ names: PartialNames) throws(TransportError) -> LockedFile {
-        do throws(SystemError) {
-            while true {
-                if let file = try LockedFile(names) { return file }
-            }
-        } catch {
-            // Some file systems have no `flock(2)`.
-            let isInUse = error.call == "flock" && error.number == EWOULDBLOCK
-            throw isInUse ? names.inUse : TransportError(cannotWrite: names.target, error)
-        }
-    }
-
-    /// `nil` for what is to be opened once more.
-    private convenience init?(_ names: PartialNames) throws(SystemError) {
+    /// Makes the file if there is none.
+    static func open(_ names: PartialNames) throws(SystemError) -> LockedFile {
         let path = names.file.path
-        let descriptor = try FileDescriptor(opening: path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, mode: names.mode)
-        // Such as a pipe of another user.
-        guard try descriptor.status().isFile else {
+        while true {
+            let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK
+            let descriptor = try FileDescriptor(opening: path, flags, mode: names.mode)
+            let status = try descriptor.status()
+            if status.isFile {
+                guard let file = try LockedFile(locking: descriptor, at: path) else { continue }
+                if status.isOwnerTrusted { return file }
+            }
+            // What another user has planted, such as a pipe, is neither continued nor written to.
             guard unlink(path) == 0 || errno == ENOENT else { throw .last("unlink") }
-            return nil
         }
-        try self.init(locking: descriptor, at: path)
     }
 
     /// `nil` if another process has renamed or removed the file at `path` since it was opened.
-    private init?(locking descriptor: consuming FileDescriptor, at path: String) throws(SystemError) {
+    fileprivate init?(locking descriptor: consuming FileDescriptor, at path: String) throws(SystemError) {
         var attempts = 0
         while flock(descriptor.number, LOCK_EX | LOCK_NB) != 0 {
             // Another process may have it only for a moment, to see whether it is used.
@@ -186,30 +179,6 @@ final class LockedFile: Sendable {
         self.descriptor = descriptor
     }
 
-    /// Returns an empty file in the place of this one; no other process has the name in between.
-    func replaced(_ names: PartialNames) throws(SystemError) -> LockedFile {
-        let temporary = names.file.path + "-tmp"
-        unlink(temporary)
-        let descriptor = try FileDescriptor(
-            opening: temporary,
-            O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
-            mode: names.mode
-        )
-        guard let file = try LockedFile(locking: descriptor, at: temporary),
-            rename(temporary, names.file.path) == 0
-        else { throw .last("rename") }
-        return file
-    }
-
     /// Before it is closed, because a call may still use it.
     func unlock() { flock(descriptor.number, LOCK_UN) }
-
-    /// `nil` if there is no such file, or a process has it.
-    convenience init?(unused path: String) {
-        do {
-            try self.init(locking: FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK), at: path)
-        } catch {
-            return nil
-        }
-    }
 }

@@ -27,17 +27,9 @@ extension Exchange {
         let file = try PartialFile(for: first.destination, of: resumption.resource, session)
         guard let id, proxy.loads.setFile(file, of: id) else { throw .cancelledUnsent }
         for line in try await file.open() { current.headers[line.name] = line.value }
-        current.destination = .stream(HTTPBodySink(file))
-        let response: APIResponse
-        do throws(TransportError) {
-            response = try await self.response(file.progress(progress))
-        } catch {
-            throw file.startAgain(after: nil) ? error.askingForRetry : error
-        }
+        (part, current.destination) = (file, .stream(HTTPBodySink(file)))
+        let response = try await response(file.progress(progress))
         file.setName(from: response)
-        guard !file.startAgain(after: response.status) else {
-            throw TransportError(.badResponse, "the server has no rest of the file").askingForRetry
-        }
         var statuses = statuses
         if !response.isStreamed, response.isSuccess, ![204, 205].contains(response.status) {
             // It may be a failure in the place of the rest: it is read in memory, and the part is kept.
@@ -74,9 +66,11 @@ extension Exchange {
         }
     }
 
+    /// Another file than the part, which is kept unless the load succeeds with that.
     @inline(never) func stage() throws(TransportError) -> StagedFile {
         guard let id else { throw TransportError(.invalidRequest, "loads that write a file share no exchange") }
-        let file = try StagedFile(for: first.destination)
+        let place = if let part { part.place } else { try FilePlace(first.destination) }
+        let file = StagedFile(at: place, replacing: part?.names)
         // In the table before it is on the disk, so that a cancel in between prevents it.
         guard proxy.loads.setFile(file, of: id), try file.make() else { throw .cancelledUnsent }
         current.destination = .file(file.url)
@@ -94,8 +88,10 @@ extension Exchange {
         // A response that never has content is to empty no older file (RFC 9110 sections 9.3.2, 15.3.5, 15.3.6 and 15.4.5).
         let hasContent = first.method != .head && ![204, 205, 304].contains(response.status)
         if hasContent, isStored || isAccepted {
-            if !isStored { try file.write(response.body) }
-            return response.withContent(file: file.location)
+            if isStored { return response.withContent(file: file.location) }
+            let staged = if let file = file as? StagedFile { file } else { try stage() }
+            try staged.write(response.body)
+            return response.withContent(file: staged.location)
         }
         if let id { proxy.loads.discardFile(of: id) }
         if isStored { return response.withContent() }

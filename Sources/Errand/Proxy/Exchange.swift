@@ -16,6 +16,8 @@ final class Exchange {
     private let start: Duration
     /// `nil` if the body is no partial file.
     private let resumption: Resumption?
+    /// What it continues, once that is open.
+    var part: PartialFile?
     private let bodyCheck: BodyCheck?
     private var checkedBody: CheckedBody?
     /// Finds and confirms responses to redirected requests whose body is in memory.
@@ -106,9 +108,7 @@ final class Exchange {
         if request.headers["Cookie"] == nil, let cookie = session?.field(for: request.url, at: proxy.clock.date) {
             request.headers.append(cookie)
         }
-        if resumption != nil, case .stream(let sink) = current.destination, let file = sink.receiver as? PartialFile,
-            !file.willSend(to: redirects.isEmpty ? nil : request.url)
-        {
+        if part?.willSend(to: redirects.isEmpty ? nil : request.url) == false {
             (request.headers["Range"], request.headers["If-Range"]) = (nil, nil)
         }
         // A range of a compressed body cannot be decoded (RFC 9110 section 14.2).

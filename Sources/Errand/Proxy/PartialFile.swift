@@ -20,7 +20,6 @@ final class PartialFile: LoadFile {
         var source: String?
         /// Whether the response has a body that is stored in memory, and not one for the file.
         var refusesBody = false
-        var mustStartAgain = false
         var isSyncing = false
         var isRemoved = false
         /// After it, nothing is written: a gap would be taken for content.
@@ -28,13 +27,17 @@ final class PartialFile: LoadFile {
         /// Where the bytes of the response end; `nil` for one that is not a part.
         var end: Int64?
         var ready: (@Sendable () -> Void)?
-        /// Another file, for a body that was stored in memory: the part is kept unless the load succeeds with that.
-        var replacement: StagedFile?
+
+        /// The next request may have everything.
+        mutating func startAgain(because reason: String) -> TransportError {
+            isRemoved = true
+            return TransportError(.badResponse, reason).askingForRetry
+        }
     }
 
     let place: FilePlace
-    private let ownLocation: FileLocation
-    private let names: PartialNames
+    let location: FileLocation
+    let names: PartialNames
     private let key: String
     private let queue = DispatchQueue(label: "errand.file")
     private let holder = PartialNames.Holder()
@@ -48,10 +51,8 @@ final class PartialFile: LoadFile {
         key = PartialRecord.key(of: resource, for: cookies?.account ?? "")
         let stem = place.isInFolder ? PartialNames.hash(resource.absoluteString) : nil
         names = PartialNames(of: place.target, stem: stem, mode: place.modeOfPart)
-        ownLocation = FileLocation(names.file, target: place.target)
+        location = FileLocation(names.file, target: place.target)
     }
-
-    var location: FileLocation { state.withLock(\.replacement)?.location ?? ownLocation }
 
     /// The response may be one of the rest, without the name.
     func setName(from response: APIResponse) {
@@ -66,14 +67,11 @@ final class PartialFile: LoadFile {
         do throws(TransportError) {
             try place.check()
             names.removeExpired()
-            let locked = try LockedFile.open(names)
             let (file, record, offset) = try target.reporting { () throws(SystemError) in
-                let status = try locked.descriptor.status()
-                // What another user has planted is neither continued nor written to.
-                guard status.isOwnerTrusted else { return (try locked.replaced(names), PartialRecord(), Int64(0)) }
-                let (record, offset) = PartialRecord.read(names, of: status, for: key)
-                try locked.descriptor.truncate(to: offset)
-                return (locked, record, offset)
+                let file = try LockedFile.open(names)
+                let (record, offset) = PartialRecord.read(names, of: try file.descriptor.status(), for: key)
+                try file.descriptor.truncate(to: offset)
+                return (file, record, offset)
             }
             try state.withLock { state throws(TransportError) in
                 guard !isEnding else {
@@ -85,7 +83,9 @@ final class PartialFile: LoadFile {
             return record.conditions(from: offset)
         } catch {
             names.leave(holder)
-            throw error
+            // Some file systems have no `flock(2)`.
+            let cause = error.underlying as? SystemError
+            throw cause?.call == "flock" && cause?.number == EWOULDBLOCK ? names.inUse : error
         }
     }
 
@@ -112,20 +112,11 @@ final class PartialFile: LoadFile {
 
     func discard(isRefused: Bool) {
         willDiscard()
-        let replacement = state.withLock { state in
-            if isRefused, state.replacement == nil { state.isRemoved = true }
-            return state.replacement
-        }
-        replacement?.discard(isRefused: isRefused)
+        if isRefused { state.withLock { $0.isRemoved = true } }
         close(isCommitted: false)
     }
 
     func commit() throws(TransportError) {
-        if let replacement = state.withLock(\.replacement) {
-            defer { discard(isRefused: false) }
-            try replacement.commit()
-            return state.withLock { $0.isRemoved = true }
-        }
         var isCommitted = false
         defer {
             willDiscard()
@@ -133,26 +124,6 @@ final class PartialFile: LoadFile {
         }
         try move(from: names.file)
         isCommitted = true
-    }
-
-    /// Removes what is stored if the server has refused to continue it; returns whether a new request may have everything.
-    func startAgain(after status: Int?) -> Bool {
-        state.withLock { state in
-            guard state.mustStartAgain || state.isContinuing && status == 416 else { return false }
-            state.isRemoved = true
-            return true
-        }
-    }
-
-    /// For a body that the transport has stored in memory.
-    func write(_ body: Data) throws(TransportError) {
-        let file = StagedFile(at: place)
-        try state.withLock { state throws(TransportError) in
-            guard !isEnding else { throw TransportError.cancelledUnsent }
-            state.replacement = file
-        }
-        guard try file.make() else { throw TransportError.cancelledUnsent }
-        try file.write(body)
     }
 
     /// Throws for a page in the place of the rest of a file that is none, such as that of a captive portal.
@@ -199,6 +170,8 @@ extension PartialFile: HTTPBodyReceiver {
             200 where headers.hasRangeOfWhole == false && isContinuing:
             try continueBody(headers)
             return true
+        case 416 where isContinuing:
+            throw state.withLock { $0.startAgain(because: "the server has no rest of the file") }
         case 200...203, 206..<300:
             // It may say why the file is not continued.
             if isContinuing, headers.mayBeOfFailure { fallthrough }
@@ -220,8 +193,7 @@ extension PartialFile: HTTPBodyReceiver {
             guard state.isContinuing, state.record.source == state.source,
                 let part = state.record.part(headers, from: state.offset)
             else {
-                state.mustStartAgain = true
-                throw TransportError(.badResponse, "the server sent another part than was requested")
+                throw state.startAgain(because: "the server sent another part than was requested")
             }
             let isCurrent = state.record.isCurrent(length: part.length)
             (state.record.length, state.end) = (part.length, part.end)
@@ -239,7 +211,8 @@ extension PartialFile: HTTPBodyReceiver {
                 // First, so that what follows is never taken for the rest of what was there.
                 names.removeRecord()
                 if state.offset > 0 {
-                    state.file = try former.replaced(names)
+                    unlink(names.file.path)
+                    state.file = try .open(names)
                     // To free the blocks of a large file takes long.
                     queue.async { withExtendedLifetime(former) {} }
                 }
@@ -260,9 +233,8 @@ extension PartialFile: HTTPBodyReceiver {
 
     func receive(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
         let mustSync = try state.withLock { state throws(TransportError) in
-            guard !state.mustStartAgain, state.offset + Int64(bytes.count) <= state.end ?? .max else {
-                state.mustStartAgain = true
-                throw TransportError(.badResponse, "the response has more bytes than its Content-Range")
+            guard state.offset + Int64(bytes.count) <= state.end ?? .max else {
+                throw state.startAgain(because: "the response has more bytes than its Content-Range")
             }
             do throws(SystemError) {
                 try file(in: state).descriptor.writeAll(bytes)

@@ -12,7 +12,6 @@ protocol LoadFile: AnyObject, Sendable {
     /// Whether a later load continues what there is, or nothing has arrived yet.
     var canContinue: Bool { get }
 
-    func write(_ body: Data) throws(TransportError)
     /// Leaves the target as it was when it throws.
     func commit() throws(TransportError)
     /// Called before ``discard(isRefused:)`` where that is called on another thread.
@@ -30,6 +29,8 @@ final class StagedFile: LoadFile {
     let url: URL
     let location: FileLocation
     private let folder: String
+    /// The part that is of no use when the load has succeeded.
+    private let part: PartialNames?
     private static let folderEnding = ".download"
     /// Those in which this process has looked for what others have left.
     private static let searched = Lock<Set<String>>([])
@@ -37,13 +38,9 @@ final class StagedFile: LoadFile {
     // Held while the folder is made or removed, so that it is never made once it was removed.
     private let isRemoved = Lock(false)
 
-    convenience init(for destination: HTTPRequest.Destination) throws(TransportError) {
-        self.init(at: try FilePlace(destination))
-    }
-
     /// Makes nothing.
-    init(at place: FilePlace) {
-        self.place = place
+    init(at place: FilePlace, replacing part: PartialNames? = nil) {
+        (self.place, self.part) = (place, part)
         let folder = place.folder.appendingPathComponent(".\(String.uniqueName)\(Self.folderEnding)", isDirectory: true)
         self.folder = folder.path
         url = folder.appendingPathComponent(place.target.lastPathComponent, isDirectory: false)
@@ -86,6 +83,7 @@ final class StagedFile: LoadFile {
     func commit() throws(TransportError) {
         defer { discard(isRefused: false) }
         try move(from: url)
+        part?.removeIfUnused()
     }
 
     var canContinue: Bool { false }

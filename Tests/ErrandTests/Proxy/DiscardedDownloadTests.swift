@@ -146,7 +146,7 @@ private final class HeldFile: LoadFile {
     private let discards = Lock<[Bool]>([])
 
     init(for target: URL) throws {
-        file = try StagedFile(for: .file(target))
+        file = try StagedFile(at: FilePlace(.file(target)))
         _ = try file.make()
     }
 

@@ -55,7 +55,7 @@ struct LoadTableTests {
         _ = table.claim(id)
         #expect(!table.setTask(Task {}, of: id))
         #expect(!table.setWaiting(in: QueueLane(host: "a", priority: .normal), of: id))
-        #expect(!table.setFile(try StagedFile(for: .file(URL(filePath: "/tmp/never"))), of: id))
+        #expect(!table.setFile(try StagedFile(at: FilePlace(.file(URL(filePath: "/tmp/never")))), of: id))
         #expect(table.countSend(of: id) == nil)
         #expect(!table.setSentAgain(id, for: .app))
         #expect(!table.join(id, as: .none))
@@ -88,7 +88,9 @@ struct LoadTableTests {
     @Test func `The file of a response that is received again is removed, and so is a discarded one`() throws {
         let folder = try TemporaryFolder()
         let id = insert(1)[0]
-        let files = try (0..<2).map { try StagedFile(for: .file(folder.url.appending(path: "photo\($0).jpg"))) }
+        let files = try (0..<2).map { number in
+            try StagedFile(at: FilePlace(.file(folder.url.appending(path: "photo\(number).jpg"))))
+        }
         for file in files {
             #expect(table.setFile(file, of: id))
             #expect(try file.make())
@@ -120,7 +122,7 @@ struct LoadTableTests {
 
     @Test func `A cancelled load ends when its file is removed, and its task is cancelled`() async throws {
         let folder = try TemporaryFolder()
-        let file = try StagedFile(for: .file(folder.url.appending(path: "photo.jpg")))
+        let file = try StagedFile(at: FilePlace(.file(folder.url.appending(path: "photo.jpg"))))
         let (task, id) = (Task<Void, Never> { while !Task.isCancelled { await Task.yield() } }, RequestID.next())
         let rest: Int = try await withCheckedThrowingContinuation { continuation in
             table.insert(
