@@ -171,10 +171,8 @@ struct StoredRange: Equatable {
 extension StoredRange {
     /// From the `Content-Range` of a 206.
     init?(contentRange text: String) {
-        let parts = text.split(whereSeparator: { $0 == " " || $0 == "-" || $0 == "/" })
-        guard parts.count == 4, parts[0].lowercased() == "bytes", let first = Int64(parts[1]),
-            let last = Int64(parts[2]),
-            let length = Int64(parts[3]), 0 <= first, first <= last, last < length
+        guard let match = text.wholeMatch(of: /bytes (\d+)-(\d+)\/(\d+)/.ignoresCase()), let first = Int64(match.1),
+            let last = Int64(match.2), let length = Int64(match.3), first <= last, last < length
         else { return nil }
         (self.first, self.last, self.length) = (first, last, length)
     }

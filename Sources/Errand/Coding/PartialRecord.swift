@@ -94,18 +94,15 @@ struct PartialRecord: Codable, Sendable {
     /// Returns the length of the whole body, and where the part ends, if a 206 continues this body at `offset` (RFC 9110 sections
     /// 14.4 and 15.3.7).
     func part(_ headers: HTTPHeaders, from offset: Int64) -> (length: Int64, end: Int64)? {
-        guard !headers.hasContentCoding, let range = headers["Content-Range"]?.trimmingCharacters(in: .whitespaces),
-            let match = range.wholeMatch(of: /bytes (\d+)-(\d+)\/(\d+|\*)/.ignoresCase()),
-            Int64(match.1) == offset, let last = Int64(match.2), last >= offset
+        // A total that is unknown is that of the whole response.
+        let text = headers["Content-Range"]?.replacing("/*", with: "/\(length.map(String.init) ?? "*")")
+        guard !headers.hasContentCoding, let range = text.flatMap(StoredRange.init(contentRange:)),
+            range.first == offset, length == nil || length == range.length
         else { return nil }
-        guard let total = match.3 == "*" ? length : Int64(match.3), last < total, length == nil || length == total
-        else {
-            return nil
-        }
         // A date alone need not be repeated (RFC 9110 section 15.3.7), and a server that ignores If-Range repeats no tag.
         let (tag, date) = (headers["ETag"], headers["Last-Modified"] ?? validator)
         let isSame = validator?.hasPrefix("\"") == true ? tag == validator : tag == nil && date == validator
-        return isSame ? (total, last + 1) : nil
+        return isSame ? (range.length, range.last + 1) : nil
     }
 
     /// Of the whole URL, because a query may name what is requested; with the origin as it is, because another server may choose a
