@@ -94,9 +94,13 @@ extension RetryPolicy {
 
     /// `retry` counts from 0; `Retry-After` is considered later.
     func delay(before retry: Int) -> Duration {
-        // In seconds, because multiplying a long `Duration` can overflow.
-        let longest = min(baseDelay / .seconds(1) * Double(1 << min(max(retry, 0), 30)), maxDelay / .seconds(1))
+        let longest = Self.longestDelay(before: retry, from: baseDelay, to: maxDelay)
         return .seconds(longest * Double.random(in: 0...1))
+    }
+
+    /// In seconds, because multiplying a long `Duration` can overflow.
+    static func longestDelay(before retry: Int, from base: Duration, to limit: Duration) -> Double {
+        min(base / .seconds(1) * Double(1 << min(max(retry, 0), 30)), limit / .seconds(1))
     }
 }
 

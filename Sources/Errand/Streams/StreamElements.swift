@@ -56,9 +56,7 @@ private final class StreamIteration<Element: Sendable>: AsyncIteratorProtocol, S
         elements.proxy.leave(id) { buffer.finish(.failure(APIError(.cancelled))) }
     }
 
-    func next(isolation _: isolated (any Actor)?) async throws(APIError) -> Element? { try await next() }
-
-    func next() async throws(APIError) -> Element? {
+    func next(isolation _: isolated (any Actor)?) async throws(APIError) -> Element? {
         let (id, session): (RequestID, LoadSession)
         if let begun = load.withLock(\.self) {
             (id, session) = begun

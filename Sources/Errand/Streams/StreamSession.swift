@@ -106,11 +106,8 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
         reader.parser?.reconnect()
         // A server may ask for none, and end each connection at once.
         let base = max(reader.parser?.reconnectionTime ?? Self.defaultDelay, .milliseconds(attempts == 0 ? 100 : 500))
-        // In seconds, because multiplying a long `Duration` can overflow.
-        let longest = min(
-            base / .seconds(1) * Double(1 << min(attempts, 30)),
-            max(.milliseconds(100), strategy.maxReconnectionDelay) / .seconds(1)
-        )
+        let limit = max(.milliseconds(100), strategy.maxReconnectionDelay)
+        let longest = RetryPolicy.longestDelay(before: attempts, from: base, to: limit)
         let leastTime = max(Self.defaultDelay, .seconds(longest))
         self.connection.withLock { ($0.isOpen, $0.attempts, $0.leastTime) = (false, attempts + 1, leastTime) }
         // The first time, the server expects its own delay.
