@@ -74,23 +74,13 @@ extension HTTPBodyReceiver {
     package func write(_ data: Data) async throws(TransportError) {
         var rest = data[...]
         while !rest.isEmpty {
-            await room()
+            let (waits, wait) = AsyncStream<Void>.makeStream()
+            // Ends also when the task is cancelled.
+            if !hasRoom(orCall: { wait.finish() }) { for await _ in waits {} }
             guard !Task.isCancelled else { throw TransportError(.cancelled, "the task was cancelled") }
             let part = rest.prefix(HTTPBodySink.partBytes)
             try part.withBytes { bytes throws(TransportError) in try receive(bytes) }
             rest = rest.dropFirst(part.count)
-        }
-    }
-
-    private func room() async {
-        let waiter = Lock<CheckedContinuation<Void, Never>?>(nil)
-        await withCancellableContinuation(ifCancelled: ()) { continuation in
-            waiter.withLock { $0 = continuation }
-            let isReady = hasRoom { waiter.withLock { exchange(&$0, with: nil) }?.resume() }
-            // The function may have been called already.
-            return isReady && waiter.withLock({ exchange(&$0, with: nil) }) != nil ? () : nil
-        } remove: {
-            waiter.withLock { exchange(&$0, with: nil) }
         }
     }
 }
