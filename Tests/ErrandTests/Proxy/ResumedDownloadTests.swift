@@ -800,16 +800,21 @@ struct ResumedDownloadTests {
 
     @Test(.fault(113)) func `What several short loads have received is put on the disk as well`() async throws {
         files.change { $0.source = .counting(40 << 20) }
-        for _ in 0..<2 {
-            files.cutNext(after: 10 << 20)
-            #expect(await outcome(try request()) == .transport)
-        }
+        files.cutNext(after: 10 << 20)
+        #expect(await outcome(try request()) == .transport)
+        // It stays open, because the end of a load overtakes what has not begun on the disk.
+        files.cutNext(after: 10 << 20, .hang)
+        let (request, screen) = (try request(), Screen())
+        request.delegate = screen
+        request.loadData()
         let path = folder.url.appending(path: Self.names[1])
         func synced() throws -> Int? {
             try JSONDecoder().decode([String: JSONValue].self, from: Data(contentsOf: path))["synced"]?.int
         }
-        while try synced() == 0 { await Task.yield() }
+        try await suspend(while: try synced() == 0)
         #expect(try #require(try synced()) >= 16 << 20)
+        request.cancelAllRequests()
+        #expect(await screen.ending() == .cancelled)
     }
 
     @Test func `Another URL starts again, and a long name is possible`() async throws {
