@@ -55,16 +55,23 @@ final class TestProgram: Sendable {
         process.arguments = Array(command.dropFirst())
         process.currentDirectoryURL = directory
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        process.standardInput = input ?? Pipe()
+        let openInput = input == nil ? Pipe() : nil
         // Files, because they need not be read meanwhile, and a process that keeps them open does not delay the end.
-        process.standardOutput = try output ?? folder.newFile("output")
-        process.standardError = try folder.newFile("standardError")
-        process.terminationHandler = { [end] _ in end.leave() }
+        let files = (output == nil ? try folder.newFile("output") : nil, try folder.newFile("standardError"))
+        process.standardInput = input ?? openInput
+        process.standardOutput = output ?? files.0
+        process.standardError = files.1
+        process.terminationHandler = { [end] _ in
+            try? openInput?.fileHandleForWriting.close()
+            end.leave()
+        }
         end.enter()
         do { try process.run() } catch {
             end.leave()
             throw error
         }
+        // Foundation never releases a process, and programs that start later would find each descriptor.
+        for file in [files.0, files.1] { try? file?.close() }
         (self.command, self.deadline, self.folder) = (command, deadline, folder)
         self.process = Lock(process)
         let time = DispatchTime.now() + deadline / .seconds(1)
