@@ -17,14 +17,15 @@ private let isPossible = TestAuthority.isAvailable && TestProgram.path(of: "ngin
     .enabled(if: isPossible, "nginx or openssl is not installed")
 )
 struct CurlHTTP2Tests {
-    private let authority: TestAuthority
+    private let folder: TemporaryFolder
     private let backend: FixtureServer
     private let program: TestProgram
     private let transport: CurlTransport
     private let url: URL
 
     init() async throws {
-        authority = try TestAuthority()
+        let authority = try TestAuthority.shared.get()
+        folder = try TemporaryFolder()
         backend = try FixtureServer.start { request in
             guard let length = Int(request.path.split(separator: "/").last ?? "") else { return .text("ok") }
             let headers = "Content-Type: text/event-stream\r\nX-Long: \(String(repeating: "h", count: 3_000))\r\n\r\n"
@@ -33,7 +34,7 @@ struct CurlHTTP2Tests {
         }
         let port: UInt16
         (program, port) = try await authority.serveWithNginx(
-            in: authority.directory,
+            in: folder.url,
             listen: "ssl http2",
             """
             access_log access.log; keepalive_requests 50;
@@ -41,7 +42,7 @@ struct CurlHTTP2Tests {
             location / { return 200 "$server_protocol $connection $request_method $http_x_empty|$http_x_a $request_uri"; }
             location /refused { gzip on; gzip_types *; gzip_min_length 1; default_type text/plain; return 403 "refused"; }
             location /backend { proxy_pass http://127.0.0.1:\(backend.port); proxy_buffering off; }
-            location /slow { limit_rate 50k; alias ./; try_files /ca.pem =404; }
+            location /slow { limit_rate 50k; alias \(authority.directory.path)/; try_files /ca.pem =404; }
             """
         )
         url = try #require(URL(string: "https://localhost:\(port)/"))
@@ -119,7 +120,7 @@ struct CurlHTTP2Tests {
 
     /// The paths of the requests that the server has processed.
     private func processedPaths() throws -> [Substring] {
-        let log = try String(contentsOf: authority.directory.appendingPathComponent("access.log"), encoding: .utf8)
+        let log = try String(contentsOf: folder.url.appendingPathComponent("access.log"), encoding: .utf8)
         return log.matches(of: /"POST ([^ ]+)/).map { $0.1 }
     }
 

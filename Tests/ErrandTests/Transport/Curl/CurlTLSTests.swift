@@ -22,13 +22,12 @@ struct CurlHandshakeTests {
         case http2 = "http2"
     }
 
-    private static let authority = Result { try TestAuthority() }
     private let authority: TestAuthority
     private let folder: TemporaryFolder
     private let backend: FixtureServer
 
     init() throws {
-        authority = try Self.authority.get()
+        authority = try TestAuthority.shared.get()
         folder = try TemporaryFolder()
         // Longer than any exchange waits for the connection of another one.
         backend = try FixtureServer.start { request in
@@ -250,18 +249,15 @@ struct CurlIdentityTests {
     .enabled(if: TestAuthority.isAvailable, "openssl is not installed")
 )
 struct CurlPinTests {
-    private static let authority = Result {
+    private static let identities = Result {
         let authority = try TestAuthority()
         try authority.sign("many", names: "DNS:api.a.test,DNS:a.test,DNS:b.test,IP:127.0.0.1,IP:::1")
-        return authority
+        return (authority, pin: try authority.pin("many"), other: try authority.pin("other"))
     }
     private let authority: TestAuthority
     private let (pin, other): (String, String)
 
-    init() throws {
-        authority = try Self.authority.get()
-        (pin, other) = (try authority.pin("many"), try authority.pin("other"))
-    }
+    init() throws { (authority, pin, other) = try Self.identities.get() }
 
     /// A transport whose requests, whatever their host, reach one server on a Unix socket.
     private func transport(_ socket: String, _ pins: [String: [String]]) throws -> CurlTransport {
