@@ -374,44 +374,54 @@ struct SubjectPublicKeyInfoTests {
     struct Kind: Sendable, CustomStringConvertible {
         let description: String
         let algorithm: SubjectPublicKeyInfo.Algorithm
-        let options: String
+        let make: @Sendable (TemporaryFolder) async throws -> Void
+
+        /// A key of RSA with `bits` random ones: two primes, which openssl searches for long, do not change its form.
+        static func rsa(_ bits: Int, exponent: Int = 65_537) -> Kind {
+            let name = exponent == 65_537 ? "RSA \(bits)" : "RSA \(bits) with exponent \(exponent)"
+            return Kind(description: name, algorithm: .rsa) { folder in
+                var random = SplitMix(seed: UInt64(bits))
+                var digits = (0..<bits / 4).map { _ in String(random.next() % 16, radix: 16) }
+                (digits[0], digits[digits.count - 1]) = ("c", "1")
+                let numbers = "n=INTEGER:0x\(digits.joined())\ne=INTEGER:\(exponent)"
+                try Data("asn1=SEQUENCE:key\n[key]\n\(numbers)\n".utf8).write(to: folder.url.appending(path: "conf"))
+                try await openssl("asn1parse -genconf conf -noout -out key", in: folder)
+                let form = "-RSAPublicKey_in -inform DER -in key -outform DER"
+                try await openssl("rsa \(form) -pubout -out expected", in: folder)
+            }
+        }
+
+        static func curve(_ name: String, _ algorithm: SubjectPublicKeyInfo.Algorithm) -> Kind {
+            Kind(description: name, algorithm: algorithm) { folder in
+                try await openssl("genpkey -algorithm EC -pkeyopt ec_paramgen_curve:\(name) -out key.pem", in: folder)
+                try await openssl("pkey -in key.pem -pubout -outform DER -out expected", in: folder)
+            }
+        }
     }
 
-    static let kinds = [
-        Kind(description: "RSA 2048", algorithm: .rsa, options: "RSA -pkeyopt rsa_keygen_bits:2048"),
-        Kind(description: "RSA 3072", algorithm: .rsa, options: "RSA -pkeyopt rsa_keygen_bits:3072"),
-        Kind(description: "RSA 4096", algorithm: .rsa, options: "RSA -pkeyopt rsa_keygen_bits:4096"),
+    static let kinds: [Kind] = [
+        .rsa(2_048), .rsa(3_072), .rsa(4_096),
         // Its exponent has one byte.
-        Kind(
-            description: "RSA 2048 with exponent 3",
-            algorithm: .rsa,
-            options: "RSA -pkeyopt rsa_keygen_bits:2048 -pkeyopt rsa_keygen_pubexp:3"
-        ),
-        Kind(description: "P-256", algorithm: .p256, options: "EC -pkeyopt ec_paramgen_curve:P-256"),
-        Kind(description: "P-384", algorithm: .p384, options: "EC -pkeyopt ec_paramgen_curve:P-384"),
-        Kind(description: "P-521", algorithm: .p521, options: "EC -pkeyopt ec_paramgen_curve:P-521"),
+        .rsa(2_048, exponent: 3),
+        .curve("P-256", .p256), .curve("P-384", .p384), .curve("P-521", .p521),
     ]
 
     @Test(arguments: kinds)
     func `A key is encoded as openssl encodes it, and has the same digest`(_ kind: Kind) async throws {
         let folder = try TemporaryFolder()
-        try await openssl("genpkey -algorithm \(kind.options) -out key.pem", in: folder)
-        try await openssl("pkey -in key.pem -pubout -outform DER -out expected", in: folder)
+        try await kind.make(folder)
         let expected = try Data(contentsOf: folder.url.appending(path: "expected"))
         let encoded = SubjectPublicKeyInfo.encode(try await key(kind.algorithm, in: folder), kind.algorithm)
         #expect(encoded == expected)
         try encoded.write(to: folder.url.appending(path: "encoded"))
-        let digests = try await openssl("dgst -sha256 -r encoded expected", in: folder).split(separator: "\n")
+        let digests = try await Self.openssl("dgst -sha256 -r encoded expected", in: folder).split(separator: "\n")
         #expect(Set(digests.map { $0.prefix(64) }).count == 1)
     }
 
     /// Returns the key in the form of Apple's systems: PKCS #1 for RSA, an uncompressed point (X9.63) for curves.
     private func key(_ algorithm: SubjectPublicKeyInfo.Algorithm, in folder: TemporaryFolder) async throws -> Data {
-        if algorithm == .rsa {
-            try await openssl("rsa -in key.pem -RSAPublicKey_out -outform DER -out key", in: folder)
-            return try Data(contentsOf: folder.url.appending(path: "key"))
-        }
-        let text = try await openssl("pkey -in key.pem -text_pub -noout", in: folder)
+        if algorithm == .rsa { return try Data(contentsOf: folder.url.appending(path: "key")) }
+        let text = try await Self.openssl("pkey -in key.pem -text_pub -noout", in: folder)
         let digits = text.split(separator: "\n").filter { $0.hasPrefix("    ") }.joined().filter { $0.isHexDigit }
         var rest = Substring(digits)
         var bytes = Data()
@@ -424,7 +434,7 @@ struct SubjectPublicKeyInfoTests {
     }
 
     @discardableResult
-    private func openssl(_ arguments: String, in folder: TemporaryFolder) async throws -> String {
+    private static func openssl(_ arguments: String, in folder: TemporaryFolder) async throws -> String {
         let command = ["openssl"] + arguments.split(separator: " ").map(String.init)
         let ending = try await TestProgram(command, in: folder.url).ending()
         try #require(ending.status == 0, "\(command): \(ending.standardError)")
