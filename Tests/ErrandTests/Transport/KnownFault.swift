@@ -38,9 +38,9 @@ struct KnownFault {
     private static let isLibcurlForeign = ProcessInfo.processInfo.environment["ERRAND_LIBCURL"] != nil
 
     #if os(Linux)
-    private static let isLinux = true
+    static let isLinux = true
     #else
-    private static let isLinux = false
+    static let isLinux = false
     #endif
 }
 
