@@ -1,5 +1,6 @@
 import ErrandTesting
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Errand
@@ -9,13 +10,13 @@ import Testing
 struct HostileResponseTests {
     // Exit tests need child processes.
     #if os(macOS) || os(Linux)
-    @Test(.fault(54)) func `Unusual JSON is a value or a decoding failure`() async {
+    @Test(.startsLate, .fault(54)) func `Unusual JSON is a value or a decoding failure`() async {
         await #expect(processExitsWith: .success) {
             for body in hardlyJSON { await Self.expectOneEnding(of: body) }
         }
     }
 
-    @Test(.fault(54), .enabled(if: SharedData.jsonTestSuite.exists, "the conformance data is not here"))
+    @Test(.startsLate, .fault(54), .enabled(if: SharedData.jsonTestSuite.exists, "the conformance data is not here"))
     func `Each file of the JSON test suite is a value or a decoding failure, and each valid one a value`() async {
         await #expect(processExitsWith: .success) {
             let folder = SharedData.jsonTestSuite.folder.appending(path: "test_parsing")

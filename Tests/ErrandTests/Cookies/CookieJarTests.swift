@@ -193,7 +193,7 @@ import Testing
 
 @Suite("Objects that call a jar when they are deinitialized", .timeLimit(.minutes(10)))
 struct CookieJarReleaseTests {
-    @Test func `A proxy that is released while its jar reads the weak reference to it`() async {
+    @Test(.startsLate) func `A proxy that is released while its jar reads the weak reference to it`() async {
         await #expect(processExitsWith: .success) {
             // A deadlock ends the process here.
             alarm(60)
@@ -207,7 +207,7 @@ struct CookieJarReleaseTests {
         }
     }
 
-    @Test func `A jar that is released while the jars of its file are searched`() async {
+    @Test(.startsLate) func `A jar that is released while the jars of its file are searched`() async {
         await #expect(processExitsWith: .success) {
             alarm(60)
             let folder = try TemporaryFolder()

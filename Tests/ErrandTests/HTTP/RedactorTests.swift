@@ -411,7 +411,9 @@ import Testing
 
 @Suite("The redactor of the process", .hangLimit, .timeLimit(.minutes(10)))
 struct SharedRedactorTests {
-    @Test func `Names that an app adds are shown by everything that prints, also if it was made before`() async {
+    @Test(.startsLate) func `Names that an app adds are shown by everything that prints, also if it was made before`()
+        async
+    {
         // In a separate process, because all tests of one share its redactor.
         await #expect(processExitsWith: .success) {
             let lines = Lock("")

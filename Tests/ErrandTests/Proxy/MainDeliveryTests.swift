@@ -77,7 +77,7 @@ final class MainDeliveryTests {
 
     // Exit tests need child processes.
     #if os(macOS) || os(Linux)
-    @Test func `Jobs that block the thread pool delay no ending for long`() async {
+    @Test(.startsLate) func `Jobs that block the thread pool delay no ending for long`() async {
         await #expect(processExitsWith: .success) {
             // Each blocks a thread of the pool; no further job begins when each thread has one.
             let blocker = PoolBlocker()

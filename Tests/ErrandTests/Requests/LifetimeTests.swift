@@ -160,7 +160,7 @@ struct ReleaseTests {
         func hideLoading() {}
     }
 
-    @Test func `A replaced service may call the library`() async {
+    @Test(.startsLate) func `A replaced service may call the library`() async {
         await #expect(processExitsWith: .success) {
             let released = Counter()
             let proxy = APIProxy(transport: ScriptedTransport())
@@ -170,7 +170,7 @@ struct ReleaseTests {
         }
     }
 
-    @Test func `A replaced error hook may call the library`() async {
+    @Test(.startsLate) func `A replaced error hook may call the library`() async {
         await #expect(processExitsWith: .success) {
             let released = Counter()
             let proxy = APIProxy(transport: ScriptedTransport())
@@ -180,7 +180,7 @@ struct ReleaseTests {
         }
     }
 
-    @Test func `The parameters and the indicator of a load may call it, at every ending`() async {
+    @Test(.startsLate) func `The parameters and the indicator of a load may call it, at every ending`() async {
         await #expect(processExitsWith: .success) { @MainActor in
             for manner in Manner.allCases {
                 for (isQueued, joins) in [(false, false), (true, false), (false, true)] {
@@ -223,7 +223,7 @@ struct ReleaseTests {
         withExtendedLifetime((blocker, request)) {}
     }
 
-    @Test func `IDs that are created while they are read may call it`() async {
+    @Test(.startsLate) func `IDs that are created while they are read may call it`() async {
         await #expect(processExitsWith: .success) {
             let proxy = APIProxy(transport: ScriptedTransport())
             proxy.cancelRequests(
@@ -235,7 +235,7 @@ struct ReleaseTests {
         }
     }
 
-    @Test func `The error of a relogin may call it when another outcome replaces it`() async {
+    @Test(.startsLate) func `The error of a relogin may call it when another outcome replaces it`() async {
         await #expect(processExitsWith: .success) { @MainActor in
             struct Refused: Error { let asking: DeinitObserver }
             let (released, account) = (Counter(), Account())
@@ -317,7 +317,9 @@ struct ReleaseFaultTests {
 
     // Exit tests need child processes.
     #if os(macOS) || os(Linux)
-    @Test func `Its class, path and remedy are reported on standard error, once for each class`() async throws {
+    @Test(.startsLate) func `Its class, path and remedy are reported on standard error, once for each class`()
+        async throws
+    {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { @MainActor in
             let (proxy, screen) = (Self.gatedProxy(Latch()), Screen())
             for _ in 0..<3 {
@@ -337,7 +339,7 @@ struct ReleaseFaultTests {
         #expect(faults.last == Self.mark + "OtherRequest was released while it loaded /others/{id}: \(remedy)")
     }
 
-    @Test func `Nothing is reported when the release is no mistake`() async throws {
+    @Test(.startsLate) func `Nothing is reported when the release is no mistake`() async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { @MainActor in
             for release in Release.allCases {
                 let (gate, screen) = (Latch(), Screen())
@@ -384,7 +386,7 @@ struct ReleaseFaultTests {
 
     // Exit tests need child processes.
     #if os(macOS) || os(Linux)
-    @Test func `A cancelled async call reports nothing`() async throws {
+    @Test(.startsLate) func `A cancelled async call reports nothing`() async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { @MainActor in
             let (proxy, screen) = (Self.gatedProxy(Latch()), Screen())
             let call = Task { try await GoodsRequest(delegate: screen, proxy: proxy).value() }

@@ -523,7 +523,7 @@ struct RetryTests {
 
     // Exit tests need child processes.
     #if os(macOS) || os(Linux)
-    @Test func `A delay of any length can be doubled any number of times`() async {
+    @Test(.startsLate) func `A delay of any length can be doubled any number of times`() async {
         await #expect(processExitsWith: .success) {
             var policy = RetryPolicy()
             policy.baseDelay = .seconds(Int64.max)

@@ -2,13 +2,14 @@
 import FixtureServer
 import Foundation
 import TestSockets
+import TestSupport
 import Testing
 
 @testable import Errand
 
 @Suite("The sockets of the test process", .timeLimit(.minutes(10)))
 struct TestSocketsTests {
-    @Test func `Child processes inherit no socket of URLSession, unless a test asks for it`() async {
+    @Test(.startsLate) func `Child processes inherit no socket of URLSession, unless a test asks for it`() async {
         await #expect(processExitsWith: .success) {
             let server = try FixtureServer.start { _ in .text("ok") }
             let transports = (URLSessionTransport(), URLSessionTransport())

@@ -1,5 +1,6 @@
 // Exit tests need child processes.
 #if os(macOS) || os(Linux)
+import TestSupport
 import Testing
 
 @testable import Errand
@@ -24,7 +25,7 @@ struct LockTests {
         var isEmpty: Bool { pair.withLock { $0.first == nil } }
     }
 
-    @Test func `An unused result is released outside the lock`() async {
+    @Test(.startsLate) func `An unused result is released outside the lock`() async {
         await #expect(processExitsWith: .success) {
             let guarding = PairOwner()
             guarding.fill()
@@ -33,7 +34,7 @@ struct LockTests {
         }
     }
 
-    @Test func `The unused part of a result is released outside the lock`() async {
+    @Test(.startsLate) func `The unused part of a result is released outside the lock`() async {
         await #expect(processExitsWith: .success) {
             let guarding = PairOwner()
             guarding.fill()

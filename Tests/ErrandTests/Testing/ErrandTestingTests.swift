@@ -501,7 +501,7 @@ struct ManualClockTests {
 
     // Exit tests need child processes.
     #if os(macOS) || os(Linux)
-    @Test func `The longest possible wait outlasts a short one, and can be cancelled`() async {
+    @Test(.startsLate) func `The longest possible wait outlasts a short one, and can be cancelled`() async {
         await #expect(processExitsWith: .success) {
             let (longest, short) = (Duration.seconds(Int64.max), Duration.milliseconds(1))
             await withTaskGroup { group in

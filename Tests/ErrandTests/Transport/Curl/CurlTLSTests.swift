@@ -400,7 +400,9 @@ struct CurlCABundleTests {
         self.configuration = configuration
     }
 
-    @Test func `The file has no name by which it could be removed, and child processes do not inherit it`() async {
+    @Test(.startsLate) func `The file has no name by which it could be removed, and child processes do not inherit it`()
+        async
+    {
         await #expect(processExitsWith: .success) {
             let folder = try TemporaryFolder()
             setenv("TMPDIR", folder.url.path, 1)
@@ -413,7 +415,7 @@ struct CurlCABundleTests {
         }
     }
 
-    @Test func `Where open files are not listed, the file has a name until it is released`() async {
+    @Test(.startsLate) func `Where open files are not listed, the file has a name until it is released`() async {
         await #expect(processExitsWith: .success) {
             let folder = try TemporaryFolder()
             setenv("TMPDIR", folder.url.path, 1)
@@ -439,7 +441,7 @@ struct CurlCABundleTests {
         #expect(error?.reason == TransportError.invalidAuthority(number: 2).reason)
     }
 
-    @Test func `Without the system's authorities, additional ones are refused`() async {
+    @Test(.startsLate) func `Without the system's authorities, additional ones are refused`() async {
         await #expect(processExitsWith: .success) {
             unsetenv("SSL_CERT_FILE")
             let configuration = CurlCABundleTests().configuration
@@ -454,7 +456,7 @@ struct CurlCABundleTests {
         }
     }
 
-    @Test func `The file of SSL_CERT_FILE has the system's authorities where no other is found`() async {
+    @Test(.startsLate) func `The file of SSL_CERT_FILE has the system's authorities where no other is found`() async {
         await #expect(processExitsWith: .success) {
             let folder = try TemporaryFolder()
             let file = folder.url.appending(path: "system.pem")
@@ -466,7 +468,7 @@ struct CurlCABundleTests {
         }
     }
 
-    @Test func `Without a place for the file there is no transport`() async {
+    @Test(.startsLate) func `Without a place for the file there is no transport`() async {
         await #expect(processExitsWith: .success) {
             setenv("TMPDIR", "/nowhere", 1)
             let error = #expect(throws: TransportError.self) { try CurlCABundle(CurlCABundleTests().configuration) }
