@@ -19,7 +19,7 @@ struct CookieFileSharingTests {
 
     private var path: String { folder.file.path(percentEncoded: false) }
 
-    static let processCounts = CookieProbe.runsSlowTests ? [(2, 1_000), (10, 1_000)] : [(2, 1_000)]
+    static let processCounts = CookieProbe.runsSlowTests ? [(2, 1_000), (10, 1_000)] : [(2, rounds(1_000))]
 
     @Test(
         "Processes that share a file take over each other's cookies and removals",

@@ -207,7 +207,7 @@ struct DownloadEndingTests {
     func `Cancelled by another thread while its bytes arrive, it ends once, in agreement with its file`(
         _ kind: TransportKind
     ) async throws {
-        let bodies = (0..<300).map { "round=\(1_000 + $0)" }
+        let bodies = (0..<rounds(300)).map { "round=\(1_000 + $0)" }
         let server = try FixtureServer.start { request in
             let body = request.query ?? ""
             let steps = body.flatMap { [Response.Step.write("\($0)"), .wait(.microseconds(100))] }
