@@ -189,17 +189,22 @@ struct CurlRepetitionTests {
                 $0.pick([.response("ok"), .response("ok"), .response("ok"), .refusal, .departure, .close])
             }
         }
-        let endings = await withTaskGroup(of: (Int, TransportError.Kind?).self) { group in
-            for number in 0..<count {
-                group.addTask { (number, await ending(number % 4 == 0 ? .put : .post, "\(number)", to: server)) }
+        var endings: [TransportError.Kind?] = []
+        // Not all at once: each that has no response yet is lost with the connection that all share.
+        for first in stride(from: 0, to: count, by: 10) {
+            endings += await withTaskGroup(of: TransportError.Kind?.self) { group in
+                for number in first..<(first + 10) {
+                    group.addTask { await ending(number % 4 == 0 ? .put : .post, "\(number)", to: server) }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
             }
             return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }
         let counts = server.requests.reduce(into: [:]) { $0[$1.text, default: 0] += 1 }
         #expect((0..<count).allSatisfy { $0 % 4 == 0 || counts["\($0)", default: 0] <= 1 })
-        // Those that have failed.
-        #expect(endings.values.allSatisfy { [.connectionLost, .cannotConnect].contains($0) })
-        #expect(!endings.isEmpty && endings.count < count)
+        let errors = endings.compactMap(\.self)
+        #expect(errors.allSatisfy { [.connectionLost, .cannotConnect].contains($0) })
+        #expect(!errors.isEmpty && errors.count < count)
     }
 }
 
