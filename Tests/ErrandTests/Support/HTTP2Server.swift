@@ -30,7 +30,7 @@ final class HTTP2Server: Sendable {
     }
 
     /// How the server reads the bodies of requests.
-    enum Reading: Equatable, Sendable {
+    enum Reading: Sendable {
         case atOnce
         /// At most the 64 KiB of the first window.
         case oneWindow
@@ -41,6 +41,8 @@ final class HTTP2Server: Sendable {
         /// Not after the first bytes, to which it responds with the status of this entry of HPACK's static table and a text of
         /// unknown length; then it resets the stream with this code, if any.
         case notAfterResponse(status: UInt8, code: UInt8?)
+        /// Has no window for a body until this returns whether the stream is taken; another is refused.
+        case whenTaken(@Sendable () -> Bool)
     }
 
     /// One complete request.
@@ -76,7 +78,7 @@ final class HTTP2Server: Sendable {
         (listener, port) = try Loopback.listen()
         var size: Int32 = 2_048
         let length = socklen_t(MemoryLayout<Int32>.size)
-        if reading == .slowly { setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &size, length) }
+        if case .slowly = reading { setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &size, length) }
         Thread { [listener, weak self] in
             while case let socket = accept(listener, nil, nil), socket >= 0 {
                 guard let self else { break }
@@ -191,6 +193,9 @@ private final class HTTP2Connection {
         case .slowly:
             send(.settings, Self.windowSetting + Self.largeWindow)
             send(.windowUpdate, Self.largeWindow)
+        case .whenTaken:
+            send(.settings, Self.windowSetting + UInt32(0).bytes)
+            send(.windowUpdate, Self.largeWindow)
         }
     }
 
@@ -199,10 +204,16 @@ private final class HTTP2Connection {
         case .data:
             bodies[stream, default: []] += payload
             read(payload.count, of: stream)
+        case .headers where flags & Self.endOfStream == 0: decide(on: stream)
         case .settings where flags & Self.acknowledgement == 0: send(.settings, flags: Self.acknowledgement)
         case .ping where flags & Self.acknowledgement == 0: send(.ping, flags: Self.acknowledgement, payload)
         default: break
         }
+    }
+
+    private func decide(on stream: UInt32) {
+        guard case .whenTaken(let isTaken) = reading else { return }
+        if isTaken() { send(.windowUpdate, stream: stream, Self.largeWindow) } else { refuse(stream) }
     }
 
     private func read(_ count: Int, of stream: UInt32) {

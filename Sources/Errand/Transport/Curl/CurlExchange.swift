@@ -107,6 +107,8 @@ final class CurlExchange: @unchecked Sendable {
             exchange.attempts += 1
             exchange.marks.beginRequest(of: exchange)
             guard exchange.attempts <= exchange.allowedAttempts else { throw Self.lostRequest }
+            // libcurl does not rewind a body of which it has read something, but sent nothing, to an HTTP/2 server that refuses it.
+            guard exchange.upload.isUnread || exchange.rewindBody() else { throw Self.lostRequest }
         }
         return isDone != nil
     }

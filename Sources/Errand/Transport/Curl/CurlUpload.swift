@@ -20,6 +20,7 @@ struct CurlUpload: ~Copyable {
     private var isAtEnd = false
     private var passage = CurlUploadPassage()
 
+    var isUnread: Bool { sentBytes == 0 && !isAtEnd }
     /// Possibly without bytes.
     var hasBody: Bool { memory != nil || totalBytes != 0 }
 
