@@ -69,7 +69,7 @@ public final class APICache: Sendable {
         self.folder = folder.absoluteURL.path
         self.capacity = Int64(max(0, min(capacity, .max / 2)))
         usesHeuristics = usesHeuristicFreshness
-        Self.queue.async { [weak self] in self?.removeRest() }
+        Self.queue.async { self.removeRest() }
     }
 
     /// The folder for the responses of this application, which the system may empty.
@@ -97,12 +97,12 @@ public final class APICache: Sendable {
     /// `nil` when the folder cannot be used; another process may end each one between its making and its opening.
     func session(_ name: String, tries: Int = 10) -> CacheFolder? {
         if let session = state.withLock({ $0.sessions[name] }) {
-            if session.isCurrent { return session }
+            if !session.isRemoved { return session }
             drop(session)
         }
         guard tries > 0, makeFolder(), isRemoved(name) else { return nil }
         do throws(SystemError) {
-            let new = try CacheFolder("\(folder)/\(name)", name: name) { [weak self] in self?.report($0) }
+            let new = try CacheFolder("\(folder)/\(name)", name: name) { [problems] in Self.report($0, to: problems) }
             state.withLock { state in
                 let unused = state.sessions[name] == nil ? state.removeUnused() : []
                 // The folder of the new one is that of another one, which was opened meanwhile.
@@ -119,6 +119,15 @@ public final class APICache: Sendable {
         }
         // It may have been ended between its opening and this.
         return self.session(name, tries: tries - 1)
+    }
+
+    /// Whether what a session has may be used, and changed: another process may have ended it.
+    ///
+    /// The next load then opens a new one.
+    func isCurrent(_ session: CacheFolder) -> Bool {
+        if session.isCurrent { return true }
+        drop(session)
+        return false
     }
 
     private func drop(_ session: CacheFolder) {
@@ -215,8 +224,7 @@ public final class APICache: Sendable {
     }
 
     private func change(_ session: CacheFolder, _ body: (CacheFolder) throws(SystemError) -> Int64) -> Bool {
-        // Another process may have ended it: the next load opens a new one.
-        guard session.isCurrent else { return true }
+        guard isCurrent(session) else { return true }
         do throws(SystemError) {
             let size = try body(session) + 1_024
             problems.record([], resolved: [.cannotWrite])
@@ -242,10 +250,12 @@ public final class APICache: Sendable {
         }
     }
 
-    private func report(_ error: APICacheError) {
+    private func report(_ error: APICacheError) { Self.report(error, to: problems) }
+
+    private static func report(_ error: APICacheError, to problems: ProblemReporter<APICacheError>) {
         problems.record([error])
         // Not on the thread of a load or a transport, which what the app does would stop.
-        Self.reports.async { self.problems.report() }
+        reports.async { problems.report() }
     }
 
     /// Returns when the problems are reported that loads have had until now, for example before a process exits.

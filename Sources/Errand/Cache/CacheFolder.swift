@@ -48,6 +48,12 @@ final class CacheFolder: Sendable {
         !hasEnded.load(ordering: .acquiring) && stat(ofEntry: path)?.identity == identity.identity
     }
 
+    /// Whether there is no such folder any more: the open one says that in a third of the time that its path takes (`miss_us` of
+    /// `cache`), but not of one that is only renamed.
+    var isRemoved: Bool {
+        hasEnded.load(ordering: .acquiring) || (try? folder.status().st_nlink) ?? 0 == 0
+    }
+
     // MARK: Reading
 
     /// Returns what is wanted of what is stored under a key, newest first by `Date` (RFC 9111 section 4); no other body is read.
@@ -283,7 +289,7 @@ final class CacheFolder: Sendable {
 
     /// Whether a key was invalidated after the first `count` invalidations.
     func isInvalidated(_ key: CacheKey, after count: Int) -> Bool {
-        invalidations.withLock { $0.contains(key.name, after: count) }
+        invalidations.withLock { $0.count > count && $0.contains(key.name, after: count) }
     }
 
     private func remove(_ name: String) { unlinkat(folder.number, name, 0) }

@@ -135,8 +135,7 @@ final class CacheStage {
         _ source: APIResponse.Source,
         age: Duration
     ) throws(APIError) -> APIResponse? {
-        // Another process may have ended the session.
-        guard let folder = use.folder, folder.isCurrent else { return nil }
+        guard let folder = use.folder, use.cache.isCurrent(folder) else { return nil }
         guard request.destination != .memory || entry.stored.bodyLength <= request.limits.bodyBytes else { return nil }
         guard let (response, body) = entry.response(to: request, isRule: use.policy.isRule, age: age) else {
             folder.removeDamaged(entry)

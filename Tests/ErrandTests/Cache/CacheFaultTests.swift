@@ -470,6 +470,9 @@ struct CacheFaultLogoutTests {
         let removed = session.deletingLastPathComponent().appending(path: ".removed-1")
         try FileManager.default.moveItem(at: session, to: removed)
         #expect(try await load(proxy, policy: .http).source == .network)
+        // It has found that the folder has gone.
+        _ = try await load(proxy, policy: .http)
+        #expect(try await load(proxy, policy: .http).source == .cache)
     }
 
     @Test(.fault(106), .startsPrograms) func `A logout without a free descriptor removes what is stored`() async {
