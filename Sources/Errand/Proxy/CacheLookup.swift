@@ -1,60 +1,66 @@
 import Foundation
-import Synchronization
 
 /// One lookup of a load in the cache, and what the response to its request changes in what is stored.
-struct CacheLookup {
+final class CacheLookup: Sendable {
     let request: HTTPRequest
     /// What is stored is compared with it: the request with its cookies, without adapters for the rules of an app.
     let keyRequest: HTTPRequest
-    /// When it was sent, or is about to be.
-    private(set) var date: Date
     private let use: CacheUse
-    private(set) var key: CacheKey?
+    let key: CacheKey?
     /// Whether it has passed over responses to requests with other lines.
-    private(set) var hasOthers = false
+    let hasOthers: Bool
     /// Whether it has found what a newer response replaces.
-    private var hasFormer = false
-    /// Before it, because it may already find nothing because of one; what its own response invalidates does not count.
-    private let mark: InvalidationMark
+    private let hasFormer: Bool
+    /// When the request was sent, or is about to be; and how many invalidations the lookup knows of: those before it, because it may
+    /// already find nothing because of one, and those of its own response.
+    private let state: Lock<(date: Date, invalidationCount: Int)>
 
+    var date: Date { state.withLock(\.date) }
     private var folder: CacheFolder? { use.folder }
     private var isRule: Bool { use.policy.isRule }
 
-    init(_ request: HTTPRequest, _ keyRequest: HTTPRequest, by use: CacheUse, at date: Date) {
-        (self.request, self.keyRequest, self.use, self.date) = (request, keyRequest, use, date)
-        mark = InvalidationMark(use.folder?.invalidationCount ?? 0)
-    }
-
-    /// `nil` for a request that the cache has nothing to do with.
-    mutating func entries() throws(APIError) -> [CacheEntry]? {
-        guard use.policy != .bypass else { return nil }
-        guard let key = isRule ? CacheKey(keyRequest, by: use.policy) : CacheKey(request.url) else {
+    /// Finds what is stored; `entries` is `nil` for a request that the cache has nothing to do with.
+    init(
+        _ request: HTTPRequest,
+        _ keyRequest: HTTPRequest,
+        by use: CacheUse,
+        at date: Date,
+        _ entries: inout [CacheEntry]?
+    ) throws(APIError) {
+        (self.request, self.keyRequest, self.use) = (request, keyRequest, use)
+        let isRule = use.policy.isRule
+        state = Lock((date, use.folder?.invalidationCount ?? 0))
+        key = use.policy == .bypass ? nil : isRule ? CacheKey(keyRequest, by: use.policy) : CacheKey(request.url)
+        guard key != nil || use.policy == .bypass else {
             let reason = "the cachePolicy needs a body that is in memory, without parts, and no longer than 1 MiB"
             throw APIError(.invalidRequest, reason: reason)
         }
-        self.key = key
-        guard isRule || [.get, .head].contains(request.method), let folder else { return nil }
-        var (found, hasOthers) = ([CacheEntry](), false)
-        for key in [key] + partKeys {
-            found += folder.entries(key) { stored in
-                let isWanted = stored.matches(keyRequest)
-                hasOthers = hasOthers || !isWanted
-                return isWanted
+        var hasOthers = false
+        if let key, isRule || [.get, .head].contains(request.method), let folder = use.folder {
+            let isWanted = { (stored: StoredResponse) in
+                let matches = stored.matches(keyRequest)
+                hasOthers = hasOthers || !matches
+                return matches
             }
+            entries = folder.entries(key, where: isWanted)
+            if let partKey = Self.partKey(of: request, by: use) { entries? += folder.entries(partKey, where: isWanted) }
         }
-        (self.hasOthers, hasFormer) = (hasOthers, !found.isEmpty)
-        return found
+        (self.hasOthers, hasFormer) = (hasOthers, entries?.isEmpty == false)
     }
 
     /// That of the parts, where a part is asked for.
-    private var partKeys: [CacheKey] {
-        isRule || request.headers["Range"] == nil ? [] : [CacheKey(request.url, part: true)]
+    private static func partKey(of request: HTTPRequest, by use: CacheUse) -> CacheKey? {
+        use.policy.isRule || request.headers["Range"] == nil ? nil : CacheKey(request.url, part: true)
     }
+
+    private var partKeys: [CacheKey] { [Self.partKey(of: request, by: use)].compactMap(\.self) }
 
     // MARK: After the exchange
 
     /// A load may have queued since the lookup; the exchange of a request to which a redirect has led began earlier.
-    mutating func didSend(at date: Date, isFollowed: Bool) { self.date = isFollowed ? max(self.date, date) : date }
+    func didSend(at date: Date, isFollowed: Bool) {
+        state.withLock { $0.date = isFollowed ? max($0.date, date) : date }
+    }
 
     /// RFC 9111 section 4.4: what a request may have changed is not used any more.
     ///
@@ -76,14 +82,17 @@ struct CacheLookup {
             for part in [false, true] { folder.invalidate(CacheKey(url, part: part)) }
         }
         // Its own response is newer than these.
-        if !isOutdated { mark.count.store(folder.invalidationCount, ordering: .relaxed) }
+        if !isOutdated {
+            let count = folder.invalidationCount
+            state.withLock { $0.invalidationCount = count }
+        }
     }
 
     /// Whether another load has changed what is stored under a key since the lookup: the response may be older.
     ///
     /// No change invalidates what is stored by a rule.
     private func isInvalidated(_ key: CacheKey) -> Bool {
-        !isRule && folder?.isInvalidated(key, after: mark.count.load(ordering: .relaxed)) == true
+        !isRule && folder?.isInvalidated(key, after: state.withLock(\.invalidationCount)) == true
     }
 
     /// Stores what a 304 has confirmed, or removes it: where it is stored depends on the lines that it varies by.
@@ -128,9 +137,11 @@ struct CacheLookup {
 
     /// Returns whether the response may be stored; if not, it may replace what was found.
     func store(_ response: APIResponse, at date: Date) -> Bool {
+        guard let folder, let key else { return false }
+        let stored = storable(response, at: date)
         // What was requested before a change is older than what may have been stored since.
-        guard let folder, let key, !isInvalidated(key) else { return false }
-        guard var stored = storable(response, at: date) else {
+        guard stored != nil || hasFormer, !isInvalidated(key) else { return false }
+        guard var stored else {
             if isRule || request.method == .get, response.replacesFormer { removeFormer([key] + partKeys, in: folder) }
             return false
         }
@@ -160,7 +171,7 @@ struct CacheLookup {
     private func removeFormer(_ keys: [CacheKey], in folder: CacheFolder) {
         guard hasFormer else { return }
         for key in keys {
-            let former = folder.entries(key) { $0.matches(keyRequest) && $0.responseDate <= date }
+            let former = folder.entries(key) { [date] in $0.matches(keyRequest) && $0.responseDate <= date }
             for entry in former { folder.remove(entry) }
         }
     }
@@ -174,13 +185,6 @@ struct CacheLookup {
             if !isRule { folder?.remove(CacheKey(key.url, part: true)) }
         }
     }
-}
-
-/// The number of invalidations that the copies of a lookup know of: one is told of the head of the response.
-private final class InvalidationMark: Sendable {
-    let count: Atomic<Int>
-
-    init(_ count: Int) { self.count = Atomic(count) }
 }
 
 extension APIResponse {

@@ -74,9 +74,10 @@ final class CacheStage {
         if ignoresToken { keyRequest.headers["Authorization"] = nil }
         (validated, orOnError, orOffline, used) = (nil, nil, nil, nil)
         (isGenerated, isStale) = (false, false)
-        var lookup = CacheLookup(request, keyRequest, by: use, at: date)
-        defer { self.lookup = lookup }
-        guard let entries = try lookup.entries() else {
+        var entries: [CacheEntry]?
+        let lookup = try CacheLookup(request, keyRequest, by: use, at: date, &entries)
+        self.lookup = lookup
+        guard let entries else {
             return use.policy == .onlyIfCached ? .use(gatewayTimeout(request)) : .send(request, nil)
         }
         let decision = use.rule.decision(
@@ -226,11 +227,10 @@ final class CacheStage {
     }
 
     private func received(_ response: APIResponse) throws(APIError) -> APIResponse? {
-        guard var lookup else { return response }
+        guard let lookup else { return response }
         let date = proxy.clock.date
         lookup.didSend(at: date - response.duration / .seconds(1), isFollowed: !former.isEmpty)
         lookup.invalidate(after: response)
-        self.lookup = lookup
         if [500, 502, 503, 504].contains(response.status), !use.policy.isRule,
             let stale = try staleResponse(isOffline: false)
         {

@@ -12,6 +12,8 @@ final class Call<Value: Sendable>: Sendable {
     /// Whether a load that may have a place in the queue waits for this one.
     let isOfLoad: Bool
     let isCoalescing: Bool
+    /// Whether the load queues only when it is sent: it may share an exchange, which queues, or use a stored response.
+    let queuesLater: Bool
     let progress: TransferProgress.Handler?
     private let extras: Boxed<CallExtras>?
     /// How many sessions had ended when the load began.
@@ -39,6 +41,7 @@ final class Call<Value: Sendable>: Sendable {
         (self.priority, self.loginRole, self.isOfLoad) = (priority, loginRole, isOfLoad)
         let isShareable = [.get, .head].contains(draft.method) && draft.destination == .memory && extras.stream == nil
         isCoalescing = coalescesIdentical && isShareable && !loginRole.isLoginRequest
+        queuesLater = isCoalescing || extras.cache?.readsFirst(draft.method) == true
         self.extras = extras.isEmpty ? nil : Boxed(wrappedValue: extras)
         self.progress = progress
         self.endedSessions = endedSessions ?? service.login.sessions.ended
@@ -132,8 +135,6 @@ final class Call<Value: Sendable>: Sendable {
         )
     }
 
-    /// Whether the load queues only when it is sent: it may share an exchange, which queues, or use a stored response.
-    var queuesLater: Bool { isCoalescing || cache?.readsFirst(draft.method) == true }
     var lane: QueueLane? { queuesLater ? nil : exchangeLane }
 
     /// `nil` for a load that queued ones may wait for.
