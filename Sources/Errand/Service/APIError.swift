@@ -9,6 +9,7 @@ public struct APIError: Error, Sendable {
         var message: String
         // Whether the message is that of an app, or of the service's messages.
         var isWorded = false
+        var hasMessageOfApp = false
         // Whether it says no more than the status of the load's own response.
         var isOfStatus = false
         // Whether a relogin has thrown it, whose server has neither granted nor refused a login.
@@ -32,8 +33,11 @@ public struct APIError: Error, Sendable {
     /// The type of the failure.
     public private(set) var type: APIErrorType
 
-    /// A text for the user; see ``ErrorMessages``.
-    public var message: String { details.message }
+    /// A text for the user; see ``ErrorMessages``, which leave a text that an app has set as it is.
+    public var message: String {
+        get { details.message }
+        set { (details.message, details.isWorded, details.hasMessageOfApp) = (newValue, true, true) }
+    }
     /// An explanation for the developer; `nil` if the type describes the failure completely.
     public var reason: String? { details.reason }
     /// The server's business code, if the ``Envelope`` or a ``FailureReader`` found one.
@@ -101,6 +105,7 @@ extension APIError {
         details = Details(
             message: message ?? type.message,
             isWorded: message != nil,
+            hasMessageOfApp: message != nil,
             reason: reason,
             code: code,
             response: response,
@@ -127,10 +132,8 @@ extension APIError {
         return error
     }
 
-    /// The text of the app for an expired login; not that of a load, which may be the server's.
-    var expiryMessage: String? {
-        type == .loginExpired && details.isWorded && requestID == nil && response == nil ? message : nil
-    }
+    /// The text of the app for an expired login.
+    var expiryMessage: String? { type == .loginExpired && details.hasMessageOfApp ? message : nil }
 
     /// The server's text, for an error that an app has made of one that the server has reported.
     private var repeatedMessage: String? { code != nil && code == response?.serverCode ? response?.serverMessage : nil }
@@ -167,7 +170,7 @@ extension APIError {
         let reason = "the login could not be renewed" + (reason.map { ": \($0)" } ?? "")
         let error = APIError(type == .decoding ? .noNetwork : type, reason: reason, code: code, underlying: self)
         return error.with {
-            if details.isWorded, requestID == nil { ($0.message, $0.isWorded) = (message, true) }
+            if details.hasMessageOfApp { ($0.message, $0.isWorded, $0.hasMessageOfApp) = (message, true, true) }
             $0.serverMessage = details.serverMessage ?? repeatedMessage
             $0.isOfUndecidedLogin = true
         }

@@ -330,7 +330,8 @@ struct SessionTests: SessionScene {
     }
 
     @Test func `The handler words the expiry by the error that it throws`() async {
-        for (message, expected) in [("Go to the counter.", "Go to the counter."), (nil, "Please sign in again.")] {
+        let texts = [("Go to the counter.", "Go to the counter."), (nil, "Please sign in again.")]
+        for (message, expected) in texts + texts {
             let account = Account()
             account.login = { throw APIError(.loginExpired, message: message) }
             let transport = ScriptedTransport { _ in .status(401) }

@@ -74,6 +74,23 @@ struct FailureAdapterTests {
         #expect(texts.withLock(\.self) == ["by server", "by server"])
     }
 
+    @Test func `A text that an adapter has set changes nothing else of the error`() async {
+        let lost = ScriptedTransport { _ in throw TransportError(.connectionLost, "lost") }
+        let adapter = Adapter<APIError> { error, _ in error.message = "Please try again later." }
+        let texts = ErrorMessages { _ in "by localize" }
+        let proxy = proxy(lost, [adapter]) {
+            ($0.retryPolicy, $0.errorMessages) = (RetryPolicy(maxRetries: 2), texts)
+            $0.retryPolicy.baseDelay = .zero
+        }
+        let error = await failure(proxy)
+        #expect(error?.message == "Please try again later." && error?.type == .transport)
+        #expect((error?.underlying as? TransportError)?.kind == .connectionLost)
+        #expect(lost.requests.count == 3)
+        let form = ScriptedTransport { _ in .json(#"{"name":["too short"]}"#, status: 422) }
+        let refused = await failure(self.proxy(form, [adapter]) { $0.failureReader = .djangoREST })
+        #expect(refused?.message == "Please try again later." && refused?.fieldMessages == ["name": ["too short"]])
+    }
+
     @Test func `Adapters and retry decisions see whose failure it is`() async throws {
         let owners = Lock<[String]>([])
         let note = { @Sendable (error: APIError) in
