@@ -274,11 +274,12 @@ extension APIError {
     var leavesLoginUndecided: Bool {
         switch type {
         case .noNetwork, .timeout, .transport, .security: true
-        case .decoding: response?.mayBeOfPortal == true
-        case .http:
-            // Without a response, the one of a relogin of another service, or of a shared one.
+        case .loginExpired, .cancelled: false
+        case .decoding where response?.mayBeOfPortal == true: true
+        default:
+            // Whatever an app or a failure reader has made of it. Without a response, the one of a relogin of another service, or
+            // of a shared one.
             status.map(Self.leavesLoginUndecided) ?? (underlying as? APIError)?.leavesLoginUndecided ?? false
-        default: false
         }
     }
 

@@ -333,7 +333,14 @@ struct SessionTests: SessionScene {
         let texts = [("Go to the counter.", "Go to the counter."), (nil, "Please sign in again.")]
         for (message, expected) in texts + texts {
             let account = Account()
-            account.login = { throw APIError(.loginExpired, message: message) }
+            let isOfLoad = screen.events.count >= texts.count
+            account.login = {
+                guard isOfLoad else { throw APIError(.loginExpired, message: message) }
+                var error = APIError(.loginExpired).ofLoad(.next(), .post, path: "/login")
+                    .worded(by: ErrorMessages { _ in "of the server" })
+                if let message { error.message = message }
+                throw error
+            }
             let transport = ScriptedTransport { _ in .status(401) }
             let proxy = APIProxy(fake: transport, service: .sample { $0.reloginHandler = account })
             let request = GoodsRequest(delegate: screen, proxy: proxy)
@@ -381,6 +388,25 @@ struct SessionTests: SessionScene {
         #expect(await screen.ending() == .failure(endsSession ? .loginExpired : .http))
         #expect(account.expiries == (endsSession ? 1 : 0))
         withExtendedLifetime(request) {}
+    }
+
+    @Test(arguments: [(426, false), (503, true), (426, true)])
+    func `A status that says nothing of the login ends no session, whatever an adapter has made of the error`(
+        _ status: Int,
+        _ hasResponse: Bool
+    ) async {
+        let proxy = proxy { .status(status) }
+        proxy.defaultService?.adapters.failure = [
+            Adapter { error, _ in
+                guard error.status == status else { return }
+                let (response, cause) = hasResponse ? (error.response, nil) : (nil, error)
+                error = APIError(.server, message: "Please wait.", response: response, underlying: cause)
+            }
+        ]
+        let request = load(proxy)
+        #expect(await screen.ending() == .failure(.server))
+        #expect(request.error?.message == "Please wait.")
+        #expect(account.expiries == 0)
     }
 
     @Test(arguments: [(TransportError.Kind.noNetwork, APIErrorType.noNetwork), (.security, .security)])
