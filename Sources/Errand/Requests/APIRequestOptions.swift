@@ -30,9 +30,9 @@ public struct APIRequestOptions: Sendable {
     ///
     /// ``BaseAPIRequest/loadAgain()`` sends the key of the newest load again if the server may have executed that load: after a
     /// `timeout`, a lost connection, a 5xx, a cancellation, a 408, 409, 425 or 429, and after `loginExpired`, because an earlier
-    /// attempt may have been executed. It sends a new key after a success, a `server` error, any other 4xx, a logout or a change of
-    /// the account. Every other load sends a new key, and so does every load of a ``PageAPIRequest``. If even a new `loadData()`
-    /// must not execute an order twice, return a stored key.
+    /// attempt may have been executed. It sends a new key after a success, a `server` error with a status 2xx, and any other 4xx;
+    /// an error that an app has made without a response says nothing. Every other load sends a new key, and so does every load of a
+    /// ``PageAPIRequest``. If even a new `loadData()` must not execute an order twice, return a stored key.
     public var idempotencyKey: (@MainActor @Sendable () -> String?)?
     /// The wrapper of this request's responses; `nil`, the default, is the service's envelope.
     ///

@@ -239,6 +239,9 @@ extension BaseAPIRequest {
     /// with the parameters of its newest reload. If that reload took its parameters from the param source, the source is called
     /// again for each page.
     ///
+    /// After a logout or a change of the account or environment, what may change something on the server (any method but `GET`,
+    /// `HEAD` and `OPTIONS`, apart from lists) is not sent again: the load ends with `invalidRequest`.
+    ///
     /// - Returns: The load's ID; `nil` if the class does not adopt ``APIManager``, and so cannot load.
     @discardableResult
     public func loadAgain() -> RequestID? {

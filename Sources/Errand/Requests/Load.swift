@@ -156,6 +156,14 @@ extension APIManager {
         _ options: APIRequestOptions,
         of manager: Manager
     ) throws(APIError) -> Call<Manager.Response>? {
+        let changesServer = ![.get, .head, .options].contains(origin.method)
+        var input = input
+        if changesServer {
+            guard input.session?.wrappedValue.isOfSameAccount(as: origin.session) != false else {
+                throw APIError(.invalidRequest, reason: "the load to send again was one of another session")
+            }
+            input.session = Boxed(wrappedValue: origin.session)
+        }
         var draft = RequestDraft(method: origin.method, path: origin.path)
         draft.params = manager.reformParams(manager.params(from: input, of: id))
         guard proxy.loads.contains(id) else { return nil }
@@ -167,7 +175,7 @@ extension APIManager {
         let key = input.key(in: origin.session) ?? options.idempotencyKey?()
         if key != nil || input.idempotencyKey != nil {
             let session = Boxed(wrappedValue: origin.session)
-            manager.history.keep(of: id) { ($0.idempotencyKey, $0.sessionOfKey) = (key, session) }
+            manager.history.keep(of: id) { ($0.idempotencyKey, $0.session) = (key, session) }
         }
         draft.idempotencyKey = key
         draft.form = try manager.form(for: draft, input, of: id)

@@ -8,8 +8,8 @@ struct LoadInput: Sendable {
     var parts: [MultipartForm.Part] = []
     /// Precedes ``APIRequestOptions/idempotencyKey``.
     var idempotencyKey: String?
-    /// Boxed, because most loads have no key.
-    var sessionOfKey: Boxed<UserSession>?
+    /// Of the load that has sent it, if that has a key or may have changed something on the server; boxed, because most have not.
+    var session: Boxed<UserSession>?
     fileprivate(set) var isFromSource = false
     /// What the param source has returned already.
     var sourceParams: APIParams??
@@ -25,7 +25,7 @@ extension LoadInput {
 
     /// The key, unless it is one of another session, in which the server might find the order of another account by it.
     func key(in session: UserSession) -> String? {
-        sessionOfKey?.wrappedValue.isOfSameAccount(as: session) == true ? idempotencyKey : nil
+        self.session?.wrappedValue.isOfSameAccount(as: session) == true ? idempotencyKey : nil
     }
 }
 
@@ -66,7 +66,10 @@ struct LoadHistory {
     }
     /// For a load that sends nothing: `params` are those of the newest success, perhaps with its parts.
     mutating func keepFormer(_ params: APIParams?, of id: RequestID) {
-        guard let newestInput, newestInput.id == newestSuccess else { return keep(params, id: id) }
+        guard let newestInput, newestInput.id == newestSuccess else {
+            let session = content.map { Boxed(wrappedValue: $0.origin.session) }
+            return keep(params, of: LoadInput(session: session), id: id)
+        }
         self.newestInput = (id, newestInput.input)
     }
     mutating func keep(of id: RequestID, _ change: (inout LoadInput) -> Void) {
@@ -136,11 +139,9 @@ extension RequestID {
 extension APIError {
     /// Whether the server may have executed the request, or may still do so: it has neither refused it nor reported success.
     fileprivate var leavesOutcomeOpen: Bool {
-        switch type {
-        case .server: false
+        guard [.http, .server].contains(type), let status else { return true }
         // Too slow, another one runs, too early, and too many.
-        case .http: status.map { !(400..<500 ~= $0) || [408, 409, 425, 429].contains($0) } ?? true
-        default: true
-        }
+        if 400..<500 ~= status { return [408, 409, 425, 429].contains(status) }
+        return type == .http || !(200..<300 ~= status)
     }
 }

@@ -182,6 +182,9 @@ struct RetryTests {
         // With a key of its own, of the new session.
         if prepares { _ = try await request.prepare() }
         request.loadAgain()
+        // Nor the order.
+        #expect(await screen.ending() == .failure(.invalidRequest))
+        request.loadData()
         #expect(await screen.ending() == .success)
         #expect(Set(transport.requests.compactMap { $0.headers["Idempotency-Key"] }).count == 2)
     }
@@ -189,7 +192,7 @@ struct RetryTests {
     enum Target: CaseIterable { case service, defaultService, environment }
 
     @Test(arguments: Target.allCases)
-    func `A retry button sends no key of another account or environment`(_ target: Target) async throws {
+    func `A retry button sends nothing of another account or environment`(_ target: Target) async throws {
         let tries = Counter()
         let transport = ScriptedTransport { _ in
             guard tries.next() > 1 else { throw TransportError(.timeout, "may have been executed") }
@@ -206,11 +209,13 @@ struct RetryTests {
         case .environment: proxy.defaultService?.environment = APIEnvironment("staging", baseURL: other)
         }
         request.loadAgain()
+        #expect(await screen.ending() == .failure(.invalidRequest))
+        request.loadData()
         #expect(await screen.ending() == .success)
         #expect(Set(transport.requests.compactMap { $0.headers["Idempotency-Key"] }).count == 2)
     }
 
-    @Test func `A retry button sends no key of a load whose hook has changed the environment`() async {
+    @Test func `A retry button sends nothing of a load whose hook has changed the environment`() async {
         let transport = ScriptedTransport { _ throws(TransportError) in
             throw TransportError(.timeout, "may have been executed")
         }
@@ -224,6 +229,8 @@ struct RetryTests {
         request.loadData()
         #expect(await screen.ending() == .failure(.timeout))
         request.loadAgain()
+        #expect(await screen.ending() == .failure(.invalidRequest))
+        request.loadData()
         #expect(await screen.ending() == .failure(.timeout))
         #expect(transport.requests.map(\.url.host) == ["shop.test", "other.test"])
         #expect(Set(transport.requests.compactMap { $0.headers["Idempotency-Key"] }).count == 2)
@@ -263,6 +270,75 @@ struct RetryTests {
         request.loadAgain()
         #expect(await screen.ending() == .success)
         #expect((Set(transport.requests.map { $0.headers["Idempotency-Key"] }).count == 1) == isSame)
+    }
+
+    @Test(arguments: [(504, true), (409, true), (422, false), (200, false), (nil, true)])
+    func `A retry button sends the key again by the status, whatever an app has made of the error`(
+        _ status: Int?,
+        _ isSame: Bool
+    ) async {
+        let responses = Responses([.status(status ?? 500), .json(goodsJSON([]))])
+        let transport = ScriptedTransport { _ in responses.next() }
+        let proxy = proxy(transport) { $0.maxRetries = 0 }
+        proxy.defaultService?.adapters.failure = [
+            Adapter { error, _ in error = APIError(.server, response: status == nil ? nil : error.response) }
+        ]
+        let request = request(proxy, .post)
+        request.ownOptions.idempotencyKey = { UUID().uuidString }
+        request.loadData()
+        #expect(await screen.ending() == .failure(.server))
+        request.loadAgain()
+        #expect(await screen.ending() == .success)
+        #expect((Set(transport.requests.map { $0.headers["Idempotency-Key"] }).count == 1) == isSame)
+    }
+
+    @Test(arguments: [(HTTPMethod.post, false), (.patch, false), (.get, true)])
+    func `A retry button sends a change of the former user for nobody else`(_ method: HTTPMethod, _ isSent: Bool) async
+    {
+        let responses = Responses([.status(500), .json(goodsJSON([])), .json(goodsJSON([]))])
+        let transport = ScriptedTransport { _ in responses.next() }
+        let proxy = proxy(transport) { $0.maxRetries = 0 }
+        let request = request(proxy, method)
+        request.loadData(params: ["title": "of Ann"])
+        #expect(await screen.ending() == .failure(.http))
+        proxy.switchAccount(to: CookieJar())
+        for count in 1...2 {
+            request.loadAgain()
+            #expect(await screen.ending() == (isSent ? .success : .failure(.invalidRequest)))
+            #expect(transport.requests.count == (isSent ? 1 + count : 1))
+        }
+        guard !isSent else { return }
+        #expect(request.error?.reason == "the load to send again was one of another session")
+        request.loadData(params: ["title": "of Bob"])
+        #expect(await screen.ending() == .success)
+        request.loadAgain()
+        #expect(await screen.ending() == .success)
+        #expect(transport.requests.count == 3)
+    }
+
+    @Test(arguments: [false, true])
+    func `A retry button sends no change of a former user that it has shown, nor with another login`(
+        _ isFormer: Bool
+    ) async {
+        let responses = Responses([.json(goodsJSON([])), .status(500), .json(goodsJSON([]))])
+        let transport = ScriptedTransport { _ in responses.next() }
+        let proxy = proxy(transport) { $0.maxRetries = 0 }
+        let request = request(proxy, .post)
+        request.loadData(params: ["title": "of Ann"])
+        #expect(await screen.ending() == .success)
+        request.loadData(params: ["title": "also of Ann"])
+        #expect(await screen.ending() == .failure(.http))
+        if isFormer {
+            // Which sends nothing.
+            request.loadIfNeeded(maxAge: .seconds(60), params: ["title": "of Ann"])
+            #expect(await screen.ending() == .success)
+            proxy.logout()
+        } else {
+            proxy.defaultService = .sample()
+        }
+        request.loadAgain()
+        #expect(await screen.ending() == .failure(.invalidRequest))
+        #expect(transport.requests.count == 2)
     }
 
     @Test func `A retry button sends the key of a cancelled load again`() async {
