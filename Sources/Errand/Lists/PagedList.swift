@@ -21,6 +21,8 @@ struct PagedList<Item> {
     private(set) var loadedInput = LoadInput.paramSource
     private(set) var reloadInput = LoadInput.paramSource
     private(set) var refreshesAll = false
+    // What edits have replaced since a page was requested that is not requested once more.
+    private var replaced: [Item] = []
     // The account and environment of the loaded pages, and of those of a refresh.
     private var session: UserSession?
     private var stagedSession: UserSession?
@@ -53,7 +55,7 @@ struct PagedList<Item> {
         if let pending { setState(of: pending.part, to: .idle) }
         if followUp != part { (repeatCount, absentCount) = (0, 0) }
         if let followUp { setState(of: followUp, to: .idle) }
-        followUp = nil
+        (followUp, replaced) = (nil, [])
         if part != .remaining { staged = LoadedPages() }
         pending = PendingPage(id: id, part: part, position: position, input: input, session: session)
         if part == .first { reloadInput = input }
@@ -74,7 +76,7 @@ struct PagedList<Item> {
         if page.part == .remaining { page.part = .all }
         page.position = position(of: page.part) ?? page.position
         (page.isOutdated, page.isTotalOutdated) = (false, false)
-        pending = page
+        (pending, replaced) = (page, [])
         repeatCount += 1
         if page.part == .all { staged = LoadedPages(replacing: loaded) }
         return page.position
@@ -84,10 +86,31 @@ struct PagedList<Item> {
     /// been sent without the edit: a previous page may replace the pages below it.
     mutating func apply(_ edit: ListEdit<Item>, rules: ListRules<Item>) {
         let (next, total) = (loaded.nextStart, loaded.totalCount)
+        let isKept = edit.isOnServer && keepReplacement(edit, rules)
         loaded.apply(edit, rules: rules)
-        guard edit.isOnServer else { return }
+        guard edit.isOnServer, !isKept else { return }
         if loaded.totalCount != total { pending?.isTotalOutdated = true }
         outdatePending(next: loaded.nextStart != next, previous: loaded.isReplaceable(rules.strategy))
+    }
+
+    /// Returns whether the item is replaced in the pages of a refresh instead: after a few repetitions, because the events of a
+    /// server may come more often than it responds.
+    private mutating func keepReplacement(_ edit: ListEdit<Item>, _ rules: ListRules<Item>) -> Bool {
+        guard repeatCount >= 3, case .replace(let item) = edit.change, pending?.isOutdated != true,
+            pending.map({ [.first, .all, .remaining].contains($0.part) }) ?? (followUp == .remaining),
+            let identity = rules.itemID ?? .ofIdentifiable, identity.areSame(loaded.items[edit.row], item)
+        else { return false }
+        let known = replaced.firstIndex { identity.areSame($0, item) } ?? replaced.endIndex
+        replaced.replaceSubrange(known..<min(known + 1, replaced.count), with: [item])
+        for row in staged.items.indices where identity.areSame(staged.items[row], item) {
+            staged.apply(ListEdit(change: .replace(item), row: row, isOnServer: true), rules: rules)
+        }
+        return true
+    }
+
+    private func withReplacements(_ items: [Item], _ rules: ListRules<Item>) -> [Item] {
+        guard !replaced.isEmpty, let identity = rules.itemID ?? .ofIdentifiable else { return items }
+        return items.map { item in replaced.first { identity.areSame($0, item) } ?? item }
     }
 
     func isLoading(_ id: RequestID) -> Bool { pending?.id == id }
@@ -126,18 +149,21 @@ struct PagedList<Item> {
         if [.first, .next, .prefetch].contains(received.part) { lastPageLoad = id }
         var info = PageInfo(page, itemCount: received.itemCount, at: received.position, in: response)
         info.isTotalOutdated = received.isTotalOutdated
-        defer { info.json.discard() }
+        defer {
+            info.json.discard()
+            replaced = []
+        }
         // A page that is added has those of the list already.
         loadedInput = received.input
         switch received.part {
         case .first:
             (loaded, session) = (LoadedPages(), received.session)
-            loaded.append(page.items, info: info, rules: rules)
+            loaded.append(withReplacements(page.items, rules), info: info, rules: rules)
             resetStates()
             return .reload
         case .all, .remaining:
             stagedSession = received.session
-            let change = stage(page.items, info: info, rules: rules)
+            let change = stage(withReplacements(page.items, rules), info: info, rules: rules)
             if followUp == .first { reloadInput = received.input }
             return change
         case .next: return append(page.items, info: info, rules: rules)
@@ -181,7 +207,7 @@ struct PagedList<Item> {
     /// Items and positions do not change.
     mutating func fail(_ id: RequestID, with error: APIError) -> ListChange? {
         guard let failed = pending, failed.id == id else { return nil }
-        (pending, repeatCount, absentCount) = (nil, 0, 0)
+        (pending, repeatCount, absentCount, replaced) = (nil, 0, 0, [])
         staged = LoadedPages()
         let isCancelled = error.type == .cancelled
         setState(of: failed.part, to: isCancelled ? .idle : .failed(error))
