@@ -11,7 +11,7 @@ public import Foundation
 extension HTTPRequest {
     /// The body as JSON, whatever its `Content-Type` is.
     ///
-    /// Throws `DecodingError` when there is no body, when it is a file or a stream, and when it is not JSON.
+    /// Throws `DecodingError` when there is no body, when it is a stream, and when it is not JSON.
     public var json: JSONValue {
         get throws {
             let body = try bodyData
@@ -38,7 +38,7 @@ extension HTTPRequest {
     /// The values of each name in a body of the type `application/x-www-form-urlencoded`, decoded; those of one name in their
     /// order.
     ///
-    /// Throws `DecodingError` when there is no body, when it is a file or a stream, and when it has another `Content-Type`.
+    /// Throws `DecodingError` when there is no body, when it is a stream, and when it has another `Content-Type`.
     public var form: [String: [String]] {
         get throws {
             let body = try bodyData
@@ -52,19 +52,24 @@ extension HTTPRequest {
     /// The values of each name in the query of the URL, decoded; those of one name in their order.
     public var query: [String: [String]] { Self.values(in: url.query(percentEncoded: true) ?? "") }
 
-    /// The bytes of the body, such as those of a multipart form whose parts are all in memory.
+    /// The bytes of the body, such as those of a multipart form; those of files are read now.
     ///
-    /// Throws `DecodingError` when there is no body, and when it is a file or a stream, or has one as a part.
+    /// Throws `DecodingError` when there is no body, when it is a stream or has one as a part, and when a file cannot be read.
     public var bodyData: Data {
         get throws {
             guard !body.isEmpty else {
                 throw Self.error("the request has no body; parameters of a GET are in its query")
             }
             return try body.pieces.reduce(into: Data()) { bytes, piece in
-                guard case .data(let data) = piece else {
-                    throw Self.error("the body is a file or a stream, or has one as a part")
+                switch piece {
+                case .data(let data): bytes += data
+                case .file(let file):
+                    guard let data = FileManager.default.contents(atPath: file.path) else {
+                        throw Self.error("a file of the body cannot be read")
+                    }
+                    bytes += data
+                case .stream: throw Self.error("the body is a stream, or has one as a part")
                 }
-                bytes += data
             }
         }
     }
