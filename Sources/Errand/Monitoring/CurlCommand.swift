@@ -37,7 +37,8 @@ private struct CurlCommand {
 
     func text() throws(TransportError) -> String {
         let (input, body) = hasBody ? try bodyOptions() : (nil, [])
-        var lines = ["curl -q --globoff --path-as-is\(accepted == nil ? "" : " --compressed") \(methodOption)"]
+        let decodes = accepted != nil && isMissing("Range")
+        var lines = ["curl -q --globoff --path-as-is\(decodes ? " --compressed" : "") \(methodOption)"]
         lines[0] += "--url \(ShellText.word(url))"
         if let deadline = request.deadline {
             lines.append("--max-time \(min(max(0.001, deadline / .seconds(1)), 1_000_000))")
@@ -70,6 +71,8 @@ private struct CurlCommand {
     /// In curl's form, of which a line without a value prevents curl's own.
     private var headerLines: [[UInt8]] {
         var lines: [[UInt8]] = []
+        // As a load sends it: a range of an encoded body is of no use.
+        let accepted = isMissing("Range") ? accepted : "identity"
         if let accepted, isMissing("Accept-Encoding") { lines.append(Array("Accept-Encoding: \(accepted)".utf8)) }
         lines += request.headers.filter { !$0.isWrittenByTransport }.map(line)
         let unwanted = ["User-Agent"] + (hasBody ? ["Expect", "Content-Type"] : [])

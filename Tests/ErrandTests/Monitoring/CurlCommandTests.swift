@@ -167,6 +167,15 @@ struct CurlCommandLiveTests {
         _ = try await expectEqual(requests)
     }
 
+    @MainActor @Test func `The command of a load with a range asks for bytes that are not encoded`() async throws {
+        let proxy = APIProxy(service: .sample { $0 = APIService(baseURL: server.url("/")) })
+        let request = APIRequest<Data>("/", headers: ["Range": "bytes=0-"], proxy: proxy)
+        let command = try await request.prepare().curlCommand(includesSecrets: true)
+        #expect(command.contains("'Accept-Encoding: identity'") && !command.contains("--compressed"))
+        let part = HTTPRequest(.get, server.url("/"), headers: ["Range": "bytes=0-"])
+        #expect(try part.curlCommand(includesSecrets: true).contains("'Accept-Encoding: identity'"))
+    }
+
     @Test(arguments: ["file", "it's", "-d", "$(exit 1)", "a b\n", "@", "\u{1B}ü"])
     func `Files are sent by name, alone and between other pieces`(_ name: String) async throws {
         let file = folder.url.appending(path: name)
