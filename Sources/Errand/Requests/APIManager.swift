@@ -27,7 +27,8 @@ import Foundation
     /// response that ``CachePolicy/first`` shows. If this method edits a ``PageAPIRequest`` and so makes the page out of date,
     /// the same load requests the page again, and this method is called for the new response as well.
     ///
-    /// For a value of another type, use ``ResponseSerializer/map(_:)``: a method with another type is never called.
+    /// For a value of another type, or to refuse a response, use ``ResponseSerializer/map(_:)``: a method with another type, or
+    /// one that throws, is never called.
     func reformData(_ response: Response) -> Response
 }
 
