@@ -7,10 +7,8 @@ protocol StreamHandler: AnyObject, Sendable {
     func prepare(_ request: HTTPRequest) -> HTTPRequest
     /// Called by the transport with each response; returns whether it is the stream.
     func begin(status: Int, headers: HTTPHeaders) throws(TransportError) -> Bool
-    /// Returns when the elements of these bytes are delivered.
-    func receive(_ bytes: [UInt8]) async throws(APIError)
-    /// Called after the last byte of a response that is complete; returns when the rest of its elements is delivered.
-    func finish() async throws(APIError)
+    /// Returns when the elements of these bytes are delivered; `isLast` is for the end of a response that is complete.
+    func receive(_ bytes: [UInt8], isLast: Bool) async throws(APIError)
     /// How the load continues after a connection; `error` is why the connection ended.
     func nextStep(after error: APIError?) -> StreamStep
 }
@@ -25,15 +23,13 @@ enum StreamStep {
 
 /// Keeps the bytes of a response that the handler has not taken; at most a window, and what a transport passes at a time.
 final class ResponseStream: HTTPBodyReceiver {
-    /// In bytes.
+    /// In bytes; the handler has one half at a time, while the other one waits.
     static let window = 256 << 10
     /// In bytes; more would be kept only of a transport that does not wait, as Foundation's on Linux.
     private static let limit = 16 << 20
 
     private struct State {
         var bytes: [UInt8] = []
-        /// The number of those that the handler has and has not delivered.
-        var taken = 0
         /// Passes the bytes on, while there are some.
         var drain: Task<Void, Never>?
         var isClosed = false
@@ -70,7 +66,7 @@ final class ResponseStream: HTTPBodyReceiver {
         }) { await drain.value }
         if let failure = state.withLock(\.failure) { throw failure }
         let value = try result.get()
-        try await handler.finish()
+        try await handler.receive([], isLast: true)
         return value
     }
 
@@ -99,7 +95,7 @@ final class ResponseStream: HTTPBodyReceiver {
 
     func hasRoom(orCall ready: @escaping @Sendable () -> Void) -> Bool {
         state.withLock { state in
-            guard !state.isClosed, state.bytes.count + state.taken >= Self.window else { return true }
+            guard !state.isClosed, state.bytes.count >= Self.window / 2 else { return true }
             state.ready = ready
             return false
         }
@@ -108,27 +104,23 @@ final class ResponseStream: HTTPBodyReceiver {
     private func drain() async {
         while let bytes = take() {
             do throws(APIError) {
-                try await handler.receive(bytes)
+                try await handler.receive(bytes, isLast: false)
             } catch {
                 close(with: error)
             }
-            state.withLock { state in
-                state.taken = 0
-                return state.bytes.count < Self.window ? exchange(&state.ready, with: nil) : nil
-            }?()
         }
     }
 
     /// Returns `nil` when there is nothing left; the next bytes begin another drain.
     private func take() -> [UInt8]? {
-        state.withLock { state in
-            guard !state.bytes.isEmpty, !state.isClosed else {
-                state.drain = nil
-                return nil
-            }
-            state.taken = state.bytes.count
-            return exchange(&state.bytes, with: [])
+        let former = state.withLock { state in
+            let former = state
+            if state.bytes.isEmpty { state.drain = nil }
+            (state.bytes, state.ready) = ([], nil)
+            return former
         }
+        former.ready?()
+        return former.bytes.isEmpty ? nil : former.bytes
     }
 
     /// Discards what has not been taken.

@@ -96,13 +96,12 @@ final class StreamBuffer<Element: Sendable>: Sendable {
     /// Returns when all elements are read.
     func put(_ elements: [Element]) async {
         await withCheckedContinuation { writer in
-            let (reader, hasEnded) = state.withLock { state in
-                guard state.end == nil else { return (Waiter?.none, true) }
+            let waiter: Waiter? = state.withLock { state in
+                guard state.end == nil else { return writer }
                 (state.elements, state.writer) = (elements.reversed(), writer)
-                return (exchange(&state.reader, with: nil), false)
+                return exchange(&state.reader, with: nil)
             }
-            reader?.resume()
-            if hasEnded { writer.resume() }
+            waiter?.resume()
         }
     }
 

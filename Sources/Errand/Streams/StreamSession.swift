@@ -23,7 +23,7 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
     private let clock: any APIClock
     /// Returns when the elements are received.
     private let deliver: @Sendable ([Element]) async -> Void
-    private var reader: any StreamReader<Element>
+    private var reader: StreamReader<Element>
     private let connection = Lock(Connection())
 
     init(
@@ -36,7 +36,7 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
         (self.strategy, self.clock, self.deliver) = (strategy, clock, deliver)
         mayReconnect = strategy.isOfEvents && strategy.reconnects && method == .get
         readsFailures = service.envelope != nil || service.failureReader != nil
-        reader = strategy.makeReader(service, strategy.elementBytes)
+        reader = StreamReader(strategy, for: service)
     }
 
     var expectation: HTTPBodyExpectation { strategy.isOfEvents ? .sparse : .usual }
@@ -46,7 +46,7 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
         var request = request
         for line in ["Accept": "text/event-stream", "Cache-Control": "no-cache"] as HTTPHeaders
         where request.headers[line.name] == nil { request.headers.append(line) }
-        if let id = reader.parser?.lastEventID {
+        if let id = reader.parser.lastEventID {
             // One with a control character is no value of a header line.
             let isValue = !id.isEmpty && !id.utf8.contains(where: \.isControlExceptTab)
             request.headers["Last-Event-ID"] = isValue ? id : nil
@@ -71,22 +71,12 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
         return true
     }
 
-    func receive(_ bytes: [UInt8]) async throws(APIError) {
-        try await deliverElements { reader, elements throws(APIError) in
-            try bytes.withBytes { bytes throws(APIError) in try reader.read(bytes, into: &elements) }
-        }
-    }
-
-    func finish() async throws(APIError) {
+    func receive(_ bytes: [UInt8], isLast: Bool) async throws(APIError) {
         guard connection.withLock(\.isOpen) else { return }
-        try await deliverElements { reader, elements throws(APIError) in try reader.finish(into: &elements) }
-    }
-
-    private func deliverElements(
-        _ read: (inout any StreamReader<Element>, inout [Element]) throws(APIError) -> Void
-    ) async throws(APIError) {
         var elements: [Element] = []
-        let result = Result { () throws(APIError) in try read(&reader, &elements) }
+        let result = bytes.withUnsafeBytes { bytes in
+            Result { () throws(APIError) in try reader.read(bytes, isLast: isLast, into: &elements) }
+        }
         if !elements.isEmpty { await deliver(elements) }
         guard case .failure(let error) = result else { return }
         connection.withLock { $0.hasEnded = true }
@@ -99,13 +89,13 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
         let mayContinue = mayReconnect && hasOpened && !connection.hasEnded
         guard error.map(\.isOfConnection) ?? connection.isOpen, mayContinue else {
             // Elements would repeat if the request were sent again.
-            return connection.isOpen || error == nil || connection.hasEnded ? .end : .recover
+            return connection.isOpen || connection.hasEnded ? .end : .recover
         }
         let isProven = connection.isOpen && clock.uptime - connection.start >= connection.leastTime
-        let attempts = isProven || reader.parser?.hasEvent == true ? 0 : connection.attempts
-        reader.parser?.reconnect()
+        let attempts = isProven || reader.parser.hasEvent ? 0 : connection.attempts
+        reader.parser.reconnect()
         // A server may ask for none, and end each connection at once.
-        let base = max(reader.parser?.reconnectionTime ?? Self.defaultDelay, .milliseconds(attempts == 0 ? 100 : 500))
+        let base = max(reader.parser.reconnectionTime ?? Self.defaultDelay, .milliseconds(attempts == 0 ? 100 : 500))
         let limit = max(.milliseconds(100), strategy.maxReconnectionDelay)
         let longest = RetryPolicy.longestDelay(before: attempts, from: base, to: limit)
         let leastTime = max(Self.defaultDelay, .seconds(longest))

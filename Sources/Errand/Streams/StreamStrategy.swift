@@ -17,43 +17,28 @@ public struct StreamStrategy<Element: Sendable>: Sendable {
     /// Only a `GET` does; the other strategies never do.
     public var reconnects = true
 
+    let format: StreamFormat<Element>
+
     /// Whether the response is an event stream.
-    let isOfEvents: Bool
-    let makeReader: @Sendable (APIService, _ limit: Int) -> any StreamReader<Element>
+    var isOfEvents: Bool { if case .events = format { true } else { false } }
 }
 
-/// Reads the elements of one load; used by one task at a time.
-protocol StreamReader<Element> {
-    associatedtype Element: Sendable
-
-    /// That of server-sent events; `nil` for others.
-    var parser: ServerSentEventParser? { get set }
-
-    /// Appends the elements before an error as well.
-    mutating func read(_ bytes: UnsafeRawBufferPointer, into elements: inout [Element]) throws(APIError)
-    /// At the end of a response that is complete.
-    mutating func finish(into elements: inout [Element]) throws(APIError)
-}
-
-extension StreamReader {
-    var parser: ServerSentEventParser? {
-        get { nil }
-        set {}
-    }
-    mutating func finish(into elements: inout [Element]) throws(APIError) {}
+/// How elements are made of what a response has; `nil` is ignored.
+enum StreamFormat<Element: Sendable>: Sendable {
+    case bytes(@Sendable (Data) -> Element)
+    case lines(@Sendable (UnsafeRawBufferPointer, _ number: Int, APIService) throws(APIError) -> Element?)
+    case events(@Sendable (ServerSentEvent, APIService) throws(APIError) -> Element?)
 }
 
 extension StreamStrategy<Data> {
     /// The bytes as they arrive; an element is a part of any size.
-    public static var bytes: Self { Self(isOfEvents: false) { _, _ in ByteReader() } }
+    public static var bytes: Self { Self(format: .bytes { $0 }) }
 }
 
 extension StreamStrategy<String> {
     /// The lines of a text in UTF-8, without their ends: LF or CRLF.
     public static var lines: Self {
-        Self(isOfEvents: false) { _, limit in
-            LineReader(limit) { line, _ throws(APIError) in String(decoding: line, as: UTF8.self) }
-        }
+        Self(format: .lines { line, _, _ in String(decoding: line, as: UTF8.self) })
     }
 }
 
@@ -65,12 +50,11 @@ extension StreamStrategy<ServerSentEvent> {
 extension StreamStrategy where Element: Decodable {
     /// One JSON value in each line (NDJSON), decoded by the service's decoder; empty lines are skipped.
     public static var jsonLines: Self {
-        Self(isOfEvents: false) { service, limit in
-            LineReader(limit) { line, number throws(APIError) in
-                guard line.contains(where: { $0 > UInt8(ascii: " ") }) else { return nil }
-                return try service.element(Element.self, in: Data(line), "line \(number)")
-            }
+        let format = StreamFormat<Element>.lines { line, number, service throws(APIError) in
+            guard line.contains(where: { $0 > UInt8(ascii: " ") }) else { return nil }
+            return try service.element(Element.self, in: Data(line), "line \(number)")
         }
+        return Self(format: format)
     }
 
     /// Server-sent events whose data is JSON, decoded by the service's decoder.
@@ -78,12 +62,11 @@ extension StreamStrategy where Element: Decodable {
     /// - Parameter names: The types of the events that are elements; others are ignored. `nil`, the default, is all types.
     /// - Returns: The strategy.
     public static func jsonEvents(named names: Set<String>? = nil) -> Self {
-        Self(isOfEvents: true) { service, limit in
-            EventReader(limit) { event throws(APIError) in
-                guard names?.contains(event.event) != false else { return nil }
-                return try service.element(Element.self, in: Data(event.data.utf8), "the data of an event")
-            }
+        let format = StreamFormat<Element>.events { event, service throws(APIError) in
+            guard names?.contains(event.event) != false else { return nil }
+            return try service.element(Element.self, in: Data(event.data.utf8), "the data of an event")
         }
+        return Self(format: format)
     }
 }
 
@@ -96,13 +79,12 @@ extension StreamStrategy {
     public static func events(
         _ transform: @escaping @Sendable (ServerSentEvent, any ResponseDecoder) throws -> Element?
     ) -> Self {
-        Self(isOfEvents: true) { service, limit in
-            EventReader(limit) { event throws(APIError) in
-                try APIError.mapped(to: .decoding, reason: "an event could not be read") {
-                    try transform(event, service.customDecoder ?? service.decoder)
-                }
+        let format = StreamFormat<Element>.events { event, service throws(APIError) in
+            try APIError.mapped(to: .decoding, reason: "an event could not be read") {
+                try transform(event, service.customDecoder ?? service.decoder)
             }
         }
+        return Self(format: format)
     }
 
     /// That of the type of the elements; `nil` where there is none.
@@ -137,75 +119,94 @@ extension APIService {
     }
 }
 
-private struct ByteReader: StreamReader {
-    mutating func read(_ bytes: UnsafeRawBufferPointer, into elements: inout [Data]) { elements.append(Data(bytes)) }
-}
+/// Reads the elements of one load; used by one task at a time.
+struct StreamReader<Element: Sendable> {
+    private let strategy: StreamStrategy<Element>
+    private let service: APIService
+    /// A line ends with LF or CRLF, the last one also without.
+    private var lines = LineSplitter(endsAtReturns: false)
+    var parser: ServerSentEventParser
 
-/// Splits bytes into lines as they arrive, wherever they are cut: a line ends with LF or CRLF, the last one also without.
-struct LineReader<Element: Sendable>: StreamReader {
-    /// In bytes, of one line.
-    private let limit: Int
-    private let element: (UnsafeRawBufferPointer, _ number: Int) throws(APIError) -> Element?
-    private var line: [UInt8] = []
-    /// The number of the newest complete line.
-    private var count = 0
-
-    init(_ limit: Int, _ element: @escaping (UnsafeRawBufferPointer, _ number: Int) throws(APIError) -> Element?) {
-        (self.limit, self.element) = (limit, element)
+    init(_ strategy: StreamStrategy<Element>, for service: APIService) {
+        (self.strategy, self.service) = (strategy, service)
+        parser = ServerSentEventParser(limit: strategy.elementBytes)
     }
 
-    mutating func read(_ bytes: UnsafeRawBufferPointer, into elements: inout [Element]) throws(APIError) {
-        var rest = bytes
-        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-            let part = UnsafeRawBufferPointer(rebasing: rest[..<end])
-            rest = rest.dropping(end + 1)
-            try checkSize(part)
-            if line.isEmpty {
-                try append(part, to: &elements)
-            } else {
-                line += part
-                try finish(into: &elements)
+    /// Appends the elements before an error as well; `isLast` is for the end of a response that is complete.
+    mutating func read(
+        _ bytes: UnsafeRawBufferPointer,
+        isLast: Bool = false,
+        into elements: inout [Element]
+    ) throws(APIError) {
+        switch strategy.format {
+        case .bytes(let element): if !bytes.isEmpty { elements.append(element(Data(bytes))) }
+        case .events(let element):
+            try parser.parse(bytes) { [service] event throws(APIError) in
+                if let element = try element(event, service) { elements.append(element) }
             }
+        case .lines(let element):
+            try lines.split(bytes, isLast: isLast) { [strategy, service] line, number throws(APIError) in
+                var text = UnsafeRawBufferPointer(rebasing: try strategy.text(ofLine: number, line))
+                if number == 1, text.starts(with: UTF8.byteOrderMark) { text = text.dropping(UTF8.byteOrderMark.count) }
+                if let element = try element(text, number, service) { elements.append(element) }
+            }
+            _ = try strategy.text(ofLine: lines.count + 1, lines.rest)
         }
-        try checkSize(rest)
-        line += rest
-    }
-
-    /// For a last line without an end.
-    mutating func finish(into elements: inout [Element]) throws(APIError) {
-        guard !line.isEmpty else { return }
-        let whole = exchange(&line, with: [])
-        try whole.withBytes { line throws(APIError) in try append(line, to: &elements) }
-    }
-
-    private mutating func append(_ line: UnsafeRawBufferPointer, to elements: inout [Element]) throws(APIError) {
-        count += 1
-        var text = line.last == UInt8(ascii: "\r") ? UnsafeRawBufferPointer(rebasing: line.dropLast()) : line
-        if count == 1, text.starts(with: UTF8.byteOrderMark) { text = text.dropping(UTF8.byteOrderMark.count) }
-        if let element = try element(text, count) { elements.append(element) }
-    }
-
-    /// The end of a line does not count.
-    private func checkSize(_ part: UnsafeRawBufferPointer) throws(APIError) {
-        guard line.count + part.count - ((part.last ?? line.last) == UInt8(ascii: "\r") ? 1 : 0) > limit else { return }
-        throw APIError(.responseTooLarge, reason: "line \(count + 1) is larger than \(limit) bytes")
     }
 }
 
-private struct EventReader<Element: Sendable>: StreamReader {
-    var parser: ServerSentEventParser?
-    private let element: (ServerSentEvent) throws(APIError) -> Element?
+extension StreamStrategy {
+    /// Throws if the line is too large; its end does not count.
+    fileprivate func text<Bytes: BidirectionalCollection<UInt8>>(
+        ofLine number: Int,
+        _ bytes: Bytes
+    ) throws(APIError) -> Bytes.SubSequence {
+        let text = bytes.last == UInt8(ascii: "\r") ? bytes.dropLast() : bytes[...]
+        guard text.count > elementBytes else { return text }
+        throw APIError(.responseTooLarge, reason: "line \(number) is larger than \(elementBytes) bytes")
+    }
+}
 
-    init(_ limit: Int, _ element: @escaping (ServerSentEvent) throws(APIError) -> Element?) {
-        (parser, self.element) = (ServerSentEventParser(limit: limit), element)
+/// Splits a text into lines as it arrives, wherever it is cut.
+struct LineSplitter {
+    typealias Receiver = (UnsafeRawBufferPointer, _ number: Int) throws(APIError) -> Void
+
+    private static let (lineFeed, carriageReturn) = (UInt8(ascii: "\n"), UInt8(ascii: "\r"))
+
+    /// Whether CR ends a line as well, with the LF that may follow, and not only LF.
+    let endsAtReturns: Bool
+    /// The beginning of a line whose end has not arrived.
+    private(set) var rest: [UInt8] = []
+    /// The number of the newest complete line.
+    private(set) var count = 0
+    /// The line feed that may follow ends the same line.
+    private var hasReturned = false
+
+    init(endsAtReturns: Bool) { self.endsAtReturns = endsAtReturns }
+
+    /// Calls `body` with each line that is complete, and its number; if `isLast`, also with a last line without an end.
+    mutating func split(_ bytes: UnsafeRawBufferPointer, isLast: Bool = false, _ body: Receiver) throws(APIError) {
+        var bytes = bytes
+        while !bytes.isEmpty {
+            let feed = bytes.firstIndex(of: Self.lineFeed)
+            var part = UnsafeRawBufferPointer(rebasing: bytes[..<(feed ?? bytes.count)])
+            bytes = bytes.dropping(min(part.count + 1, bytes.count))
+            while endsAtReturns, let index = part.firstIndex(of: Self.carriageReturn) {
+                try end(UnsafeRawBufferPointer(rebasing: part[..<index]), body)
+                (part, hasReturned) = (part.dropping(index + 1), true)
+            }
+            if !part.isEmpty { hasReturned = false }
+            if feed == nil { rest += part } else if !exchange(&hasReturned, with: false) { try end(part, body) }
+        }
+        if isLast, !rest.isEmpty { try end(bytes, body) }
     }
 
-    mutating func read(_ bytes: UnsafeRawBufferPointer, into elements: inout [Element]) throws(APIError) {
-        var events: [ServerSentEvent] = []
-        let result = Result { () throws(APIError) in try parser?.parse(bytes, into: &events) }
-        for event in events {
-            if let element = try element(event) { elements.append(element) }
+    private mutating func end(_ part: UnsafeRawBufferPointer, _ body: Receiver) throws(APIError) {
+        guard rest.isEmpty else {
+            rest += part
+            return try exchange(&rest, with: []).withBytes { line throws(APIError) in try end(line, body) }
         }
-        _ = try result.get()
+        count += 1
+        try body(part, count)
     }
 }

@@ -38,7 +38,7 @@ import Foundation
         var (parser, events) = (ServerSentEventParser(limit: 1 << 20), [ServerSentEvent]())
         let meter = Meter()
         for _ in 0..<parts {
-            try part.withUnsafeBytes { try parser.parse($0, into: &events) }
+            try part.withUnsafeBytes { try parser.parse($0) { events.append($0) } }
             guard events.count == 655 else { throw BenchFailure("events are missing") }
             events.removeAll(keepingCapacity: true)
         }

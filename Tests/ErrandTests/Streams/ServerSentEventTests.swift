@@ -15,7 +15,7 @@ struct ServerSentEventTests {
         var events: [Event] = []
         for part in parts {
             try Array(part).withUnsafeBytes { bytes in
-                Result { () throws(APIError) in try parser.parse(bytes, into: &events) }
+                Result { () throws(APIError) in try parser.parse(bytes) { events.append($0) } }
             }.get()
         }
         return events
@@ -155,8 +155,8 @@ struct ServerSentEventTests {
         ("retry:-1", nil),
         ("retry:99999999999999", Int(Int32.max)),
     ]) func `The reconnection time is digits alone`(_ stream: String, _ milliseconds: Int?) throws {
-        var (parser, events) = (ServerSentEventParser(limit: 100), [Event]())
-        try Array("\(stream)\n\n".utf8).withUnsafeBytes { try parser.parse($0, into: &events) }
+        var parser = ServerSentEventParser(limit: 100)
+        try Array("\(stream)\n\n".utf8).withUnsafeBytes { try parser.parse($0) { _ in } }
         #expect(parser.reconnectionTime == milliseconds.map { .milliseconds($0) })
     }
 
@@ -243,8 +243,13 @@ struct ServerSentEventTests {
 @Suite("Lines", .timeLimit(.minutes(10)))
 struct LineReaderTests {
     /// The elements are the numbers and the texts of the lines.
-    private static func reader(limit: Int) -> LineReader<String> {
-        LineReader(limit) { line, number in "\(number) \(String(decoding: line, as: UTF8.self))" }
+    private static func reader(limit: Int) -> StreamReader<String> {
+        let format = StreamFormat<String>.lines { line, number, _ in
+            "\(number) \(String(decoding: line, as: UTF8.self))"
+        }
+        var strategy = StreamStrategy(format: format)
+        strategy.elementBytes = limit
+        return StreamReader(strategy, for: APIService(baseURL: URL("https://shop.test/api")))
     }
 
     @Test func `Lines are the same wherever they are cut`() throws {
@@ -255,7 +260,7 @@ struct LineReaderTests {
                 for part in [bytes[..<first], bytes[first..<second], bytes[second...]] {
                     try Array(part).withUnsafeBytes { try reader.read($0, into: &lines) }
                 }
-                try reader.finish(into: &lines)
+                try reader.read(.init(start: nil, count: 0), isLast: true, into: &lines)
                 #expect(lines == ["1 one", "2 two", "3 ", "4 ", "5 thr\ree", "6 last"])
             }
         }
