@@ -189,10 +189,8 @@ final class FilePlace: Sendable {
         var number = 0
         while true {
             number += 1
-            let file = folder.appendingPathComponent(
-                number == 1 ? name : "\(stem) \(number)\(dotted)",
-                isDirectory: false
-            )
+            let numbered = number == 1 ? name : "\(stem) \(number)\(dotted)"
+            let file = folder.appendingPathComponent(numbered, isDirectory: false)
             // Takes the name, for which another download may look at the same time.
             let descriptor = open(file.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
             if descriptor < 0, errno == EEXIST { continue }

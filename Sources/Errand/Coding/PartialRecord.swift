@@ -50,19 +50,14 @@ struct PartialRecord: Codable, Sendable {
             let file = try? FileDescriptor(opening: names.record.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
             let own = try? file.status(), own.isFile, own.isOwnerTrusted, let bytes = try? file.readAll(atMost: 65_536),
             var record = try? JSONDecoder().decode(PartialRecord.self, from: Data(bytes)),
-            key == nil || record.key == key, record.isResumable
+            key == nil || record.key == key, record.isResumable, size <= record.length ?? .max,
+            (0...size).contains(record.synced)
         else { return (PartialRecord(), 0) }
         // At least one byte is requested, so that the server compares its validator with this one.
         let longest = max(0, (record.length ?? .max) - 1)
         record.synced = min(record.synced, longest)
-        guard size >= record.synced, record.synced >= 0, size <= record.length ?? .max else {
-            return (PartialRecord(), 0)
-        }
         return (record, min(longest, record.boot == currentBoot ? size : record.synced))
     }
-
-    /// Whether it says of which start of the machine it is, and how long the whole is.
-    func isCurrent(length: Int64?) -> Bool { boot == Self.currentBoot && self.length == length }
 
     /// Without `synchronizes`, nothing waits for the disk.
     func write(_ names: PartialNames, synchronizes: Bool) throws(SystemError) {
@@ -84,11 +79,9 @@ struct PartialRecord: Codable, Sendable {
 
     /// A range is one of the bytes as they are, without a content coding (RFC 9110 sections 13.1.5 and 14.2).
     func conditions(from offset: Int64) -> HTTPHeaders {
-        var headers: HTTPHeaders = ["Accept-Encoding": "identity"]
-        guard offset > 0, let validator else { return headers }
-        headers["Range"] = "bytes=\(offset)-"
-        headers["If-Range"] = validator
-        return headers
+        let validator = offset > 0 ? validator : nil
+        let range = validator.map { _ in "bytes=\(offset)-" }
+        return ["Accept-Encoding": "identity", "Range": range, "If-Range": validator]
     }
 
     /// Returns the length of the whole body, and where the part ends, if a 206 continues this body at `offset` (RFC 9110 sections

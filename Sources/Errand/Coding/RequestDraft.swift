@@ -54,12 +54,9 @@ struct RequestDraft: Sendable {
     }
 
     mutating func resumeDownload(to destination: HTTPRequest.Destination) throws(APIError) {
-        guard destination != .memory, method == .get else {
-            let reason = "resumesDownload is for a GET whose destination is a file or a folder"
+        guard destination != .memory, method == .get, headers["Range"] == nil else {
+            let reason = "resumesDownload is for a GET without a Range header whose destination is a file or a folder"
             throw APIError(.invalidRequest, reason: reason)
-        }
-        guard headers["Range"] == nil else {
-            throw APIError(.invalidRequest, reason: "resumesDownload sets the Range header itself")
         }
         resumesDownload = true
     }

@@ -70,11 +70,9 @@ enum SafeFilename {
         guard name.utf8.count > longestName else { return name }
         let (_, dotted) = split(name)
         let ending = dotted.utf8.count <= longestExtension ? dotted : ""
-        // A character may be longer than a name.
-        var stem = name.unicodeScalars.dropLast(ending.unicodeScalars.count)
-        var count = name.utf8.count
-        while count > longestName, let last = stem.popLast() { count -= UTF8.width(last) }
-        return String(stem) + ending
+        // A character may be longer than a name; inside a scalar, an index is that of the scalar.
+        let end = name.utf8.index(name.startIndex, offsetBy: longestName - ending.utf8.count)
+        return String(name.unicodeScalars[..<end]) + ending
     }
 
     /// Returns the name and its extension with the dot, which may be empty.

@@ -3,18 +3,12 @@ import Foundation
 /// The files that bodies are stored in.
 extension Exchange {
     /// What is stored in memory does not count.
-    func ofFile(
-        _ progress: TransferProgress.Handler?,
-        accepting statuses: Set<Int>
-    ) -> TransferProgress.Handler? {
+    func ofFile(_ progress: TransferProgress.Handler?, accepting statuses: Set<Int>) -> TransferProgress.Handler? {
         guard let progress else { return nil }
         return { [head] report in
-            if case .download = report.direction, let status = head.value?.status, !(200..<300).contains(status),
-                !statuses.contains(status)
-            {
-                return
-            }
-            progress(report)
+            let status = head.value?.status ?? 200
+            let isOfFile = (200..<300).contains(status) || statuses.contains(status)
+            if isOfFile || report.direction != .download { progress(report) }
         }
     }
 
@@ -30,14 +24,13 @@ extension Exchange {
         (part, current.destination) = (file, .stream(HTTPBodySink(file)))
         let response = try await response(file.progress(progress))
         file.setName(from: response)
-        var statuses = statuses
         if !response.isStreamed, response.isSuccess, ![204, 205].contains(response.status) {
             // It may be a failure in the place of the rest: it is read in memory, and the part is kept.
             guard resumption.isComplete(response) else { return response }
             try file.refusePage(response.headers)
-            statuses.insert(response.status)
             let count = Int64(response.body.count)
             progress?(TransferProgress(.download, completedBytes: count, totalBytes: count))
+            return try store(response, in: file, isStored: false, accepting: [response.status])
         }
         return try store(response, in: file, isStored: response.isStreamed, accepting: statuses)
     }

@@ -67,26 +67,22 @@ final class PartialFile: LoadFile {
         do throws(TransportError) {
             try place.check()
             names.removeExpired()
-            let (file, record, offset) = try target.reporting { () throws(SystemError) in
+            try target.reporting { () throws(SystemError) in
                 let file = try LockedFile.open(names)
                 let (record, offset) = PartialRecord.read(names, of: try file.descriptor.status(), for: key)
                 try file.descriptor.truncate(to: offset)
-                return (file, record, offset)
+                state.withLock { ($0.record, $0.offset, $0.start, $0.file) = (record, offset, offset, file) }
             }
-            try state.withLock { state throws(TransportError) in
-                guard !isEnding else {
-                    if offset == 0 || holder.decidesToRemove() { names.remove() }
-                    throw TransportError.cancelledUnsent
-                }
-                (state.record, state.offset, state.start, state.file) = (record, offset, offset, file)
-            }
-            return record.conditions(from: offset)
         } catch {
             names.leave(holder)
             // Some file systems have no `flock(2)`.
             let cause = error.underlying as? SystemError
             throw cause?.call == "flock" && cause?.number == EWOULDBLOCK ? names.inUse : error
         }
+        guard isEnding else { return state.withLock { $0.record.conditions(from: $0.offset) } }
+        // Who has discarded it may have found nothing to close.
+        discard(isRefused: false)
+        throw .cancelledUnsent
     }
 
     /// Returns whether what ``open()`` has returned is to be sent: a validator is one of a URL (RFC 9110 section 8.8.1).
@@ -110,33 +106,16 @@ final class PartialFile: LoadFile {
 
     func willDiscard() { holder.isLeaving.store(true, ordering: .releasing) }
 
+    func commit() throws(TransportError) {
+        defer { discard(isRefused: false) }
+        try move(from: names.file)
+    }
+
+    /// Only the first call finds the file open.
     func discard(isRefused: Bool) {
         willDiscard()
-        if isRefused { state.withLock { $0.isRemoved = true } }
-        close(isCommitted: false)
-    }
-
-    func commit() throws(TransportError) {
-        var isCommitted = false
-        defer {
-            willDiscard()
-            close(isCommitted: isCommitted)
-        }
-        try move(from: names.file)
-        isCommitted = true
-    }
-
-    /// Throws for a page in the place of the rest of a file that is none, such as that of a captive portal.
-    func refusePage(_ headers: HTTPHeaders) throws(TransportError) {
-        guard headers.mediaType == "text/html", let type = state.withLock(\.record.mediaType), type != "text/html"
-        else {
-            return
-        }
-        throw TransportError(.badResponse, "the server sent an HTML page in the place of the rest of the file")
-    }
-
-    private func close(isCommitted: Bool) {
         let former = state.withLock { state in
+            if isRefused { state.isRemoved = true }
             let former = state
             (state.file, state.ready) = (nil, nil)
             return former
@@ -146,14 +125,23 @@ final class PartialFile: LoadFile {
         // Afterwards nothing writes the record: what begins later finds no file.
         queue.sync {}
         let isRemovedByApp = holder.decidesToRemove()
-        if isCommitted {
-            // Another process may have a file of that name already.
+        if location.url != names.file {
+            // It was moved, and another process may have a file of that name already.
             names.removeRecord()
         } else if state.withLock(\.isRemoved) || isRemovedByApp || former.offset == 0 || !former.record.isResumable {
             names.remove()
         }
         file.unlock()
         names.leave(holder)
+    }
+
+    /// Throws for a page in the place of the rest of a file that is none, such as that of a captive portal.
+    func refusePage(_ headers: HTTPHeaders) throws(TransportError) {
+        guard headers.mediaType == "text/html", let type = state.withLock(\.record.mediaType), type != "text/html"
+        else {
+            return
+        }
+        throw TransportError(.badResponse, "the server sent an HTML page in the place of the rest of the file")
     }
 }
 
@@ -195,11 +183,10 @@ extension PartialFile: HTTPBodyReceiver {
             else {
                 throw state.startAgain(because: "the server sent another part than was requested")
             }
-            let isCurrent = state.record.isCurrent(length: part.length)
             (state.record.length, state.end) = (part.length, part.end)
             state.refusesBody = false
             // As one of this start of the machine, in which what follows is kept as well.
-            if !isCurrent { try? state.record.write(names, synchronizes: false) }
+            try? state.record.write(names, synchronizes: false)
         }
     }
 
