@@ -22,7 +22,12 @@ extension Exchange {
         guard let id, proxy.loads.setFile(file, of: id) else { throw .cancelledUnsent }
         for line in try await file.open() { current.headers[line.name] = line.value }
         (part, current.destination) = (file, .stream(HTTPBodySink(file)))
-        let response = try await response(file.progress(progress))
+        let response: APIResponse
+        do throws(TransportError) {
+            response = try await self.response(file.progress(progress))
+        } catch {
+            throw file.mustStartAgain ? error.askingForRetry : error
+        }
         file.setName(from: response)
         if !response.isStreamed, response.isSuccess, ![204, 205].contains(response.status) {
             // It may be a failure in the place of the rest: it is read in memory, and the part is kept.
@@ -63,7 +68,7 @@ extension Exchange {
     @inline(never) func stage() throws(TransportError) -> StagedFile {
         guard let id else { throw TransportError(.invalidRequest, "loads that write a file share no exchange") }
         let place = if let part { part.place } else { try FilePlace(first.destination) }
-        let file = StagedFile(at: place, replacing: part?.names)
+        let file = StagedFile(at: place, replacing: part)
         // In the table before it is on the disk, so that a cancel in between prevents it.
         guard proxy.loads.setFile(file, of: id), try file.make() else { throw .cancelledUnsent }
         current.destination = .file(file.url)

@@ -118,10 +118,13 @@ final class LoadTable: Sendable {
 
     /// Removes the former file, that of a response that is received again.
     func setFile(_ file: (any LoadFile)?, of id: RequestID, isRefused: Bool = false) -> Bool {
-        let former = update(id) { load in
+        let former = update(id) { load -> (any LoadFile)? in
+            let former = exchange(&load.transfer.file, with: file)
+            // It has that.
+            guard former !== file?.part else { return nil }
             // Who finds no file from now on removes what is left of one that is being left.
-            load.file?.willDiscard()
-            return exchange(&load.transfer.file, with: file)
+            former?.willDiscard()
+            return former
         }
         former??.discard(isRefused: isRefused)
         return former != nil

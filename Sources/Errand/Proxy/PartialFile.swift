@@ -22,16 +22,17 @@ final class PartialFile: LoadFile {
         var refusesBody = false
         var isSyncing = false
         var isRemoved = false
+        /// Whether the next request may have everything.
+        var mustStartAgain = false
         /// After it, nothing is written: a gap would be taken for content.
         var failure: SystemError?
         /// Where the bytes of the response end; `nil` for one that is not a part.
         var end: Int64?
         var ready: (@Sendable () -> Void)?
 
-        /// The next request may have everything.
         mutating func startAgain(because reason: String) -> TransportError {
-            isRemoved = true
-            return TransportError(.badResponse, reason).askingForRetry
+            (isRemoved, mustStartAgain) = (true, true)
+            return TransportError(.badResponse, reason)
         }
     }
 
@@ -67,7 +68,7 @@ final class PartialFile: LoadFile {
         do throws(TransportError) {
             try place.check()
             names.removeExpired()
-            try target.reporting { () throws(SystemError) in
+            try reporting { () throws(SystemError) in
                 let file = try LockedFile.open(names)
                 let (record, offset) = PartialRecord.read(names, of: try file.descriptor.status(), for: key)
                 try file.descriptor.truncate(to: offset)
@@ -75,15 +76,26 @@ final class PartialFile: LoadFile {
             }
         } catch {
             names.leave(holder)
-            // Some file systems have no `flock(2)`.
-            let cause = error.underlying as? SystemError
-            throw cause?.call == "flock" && cause?.number == EWOULDBLOCK ? names.inUse : error
+            throw error
         }
         guard isEnding else { return state.withLock { $0.record.conditions(from: $0.offset) } }
         // Who has discarded it may have found nothing to close.
         discard(isRefused: false)
         throw .cancelledUnsent
     }
+
+    private func reporting(_ body: () throws(SystemError) -> Void) throws(TransportError) {
+        do throws(TransportError) {
+            try target.reporting(body)
+        } catch {
+            // Some file systems have no `flock(2)`.
+            let cause = error.underlying as? SystemError
+            throw cause?.call == "flock" && cause?.number == EWOULDBLOCK ? names.inUse : error
+        }
+    }
+
+    /// Whether the server has refused to continue it; a transport may have put the error into words of its own.
+    var mustStartAgain: Bool { state.withLock(\.mustStartAgain) }
 
     /// Returns whether what ``open()`` has returned is to be sent: a validator is one of a URL (RFC 9110 section 8.8.1).
     ///
@@ -192,7 +204,7 @@ extension PartialFile: HTTPBodyReceiver {
 
     private func restart(as record: PartialRecord) throws(TransportError) {
         isResumable.store(record.isResumable, ordering: .relaxed)
-        try target.reporting { () throws(SystemError) in
+        try reporting { () throws(SystemError) in
             try state.withLock { state throws(SystemError) in
                 let former = try file(in: state)
                 // First, so that what follows is never taken for the rest of what was there.

@@ -11,6 +11,8 @@ protocol LoadFile: AnyObject, Sendable {
 
     /// Whether a later load continues what there is, or nothing has arrived yet.
     var canContinue: Bool { get }
+    /// What it replaces and ends with.
+    var part: PartialFile? { get }
 
     /// Leaves the target as it was when it throws.
     func commit() throws(TransportError)
@@ -29,8 +31,8 @@ final class StagedFile: LoadFile {
     let url: URL
     let location: FileLocation
     private let folder: String
-    /// The part that is of no use when the load has succeeded.
-    private let part: PartialNames?
+    /// Of no use when the load has succeeded, and kept otherwise.
+    let part: PartialFile?
     private static let folderEnding = ".download"
     /// Those in which this process has looked for what others have left.
     private static let searched = Lock<Set<String>>([])
@@ -39,7 +41,7 @@ final class StagedFile: LoadFile {
     private let isRemoved = Lock(false)
 
     /// Makes nothing.
-    init(at place: FilePlace, replacing part: PartialNames? = nil) {
+    init(at place: FilePlace, replacing part: PartialFile? = nil) {
         (self.place, self.part) = (place, part)
         let folder = place.folder.appendingPathComponent(".\(String.uniqueName)\(Self.folderEnding)", isDirectory: true)
         self.folder = folder.path
@@ -83,14 +85,15 @@ final class StagedFile: LoadFile {
     func commit() throws(TransportError) {
         defer { discard(isRefused: false) }
         try move(from: url)
-        part?.removeIfUnused()
+        part?.discard(isRefused: true)
     }
 
-    var canContinue: Bool { false }
+    var canContinue: Bool { part?.canContinue == true }
 
-    func willDiscard() {}
+    func willDiscard() { part?.willDiscard() }
 
     func discard(isRefused: Bool) {
+        part?.discard(isRefused: false)
         freeingBlocksLater(url) {
             isRemoved.withLock { isRemoved in
                 Self.removeFolder(folder)
@@ -134,6 +137,7 @@ final class StagedFile: LoadFile {
 
 extension LoadFile {
     var target: URL { place.target }
+    var part: PartialFile? { nil }
 
     /// Discards the file on another thread, because the disk may be slow; before the ending, when nothing may be left.
     func discardLater(isRefused: Bool, whenDone: @escaping @Sendable () -> Void) {

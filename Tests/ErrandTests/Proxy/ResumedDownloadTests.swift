@@ -83,13 +83,16 @@ struct ResumedDownloadTests {
     private func request(
         _ kind: TransportKind = .allCases.last ?? .urlSession,
         from server: FixtureServer? = nil,
+        wordsErrors: Bool = false,
         _ change: (inout APIService) -> Void = { _ in }
     ) throws -> DownloadRequest {
         let service = APIService.sample { service in
             service.baseURL = (server ?? files.server).baseURL
             change(&service)
         }
-        let request = DownloadRequest(proxy: APIProxy(service: service, transport: try kind.make()))
+        let system = try kind.make()
+        let transport = wordsErrors ? WordingTransport(system: system) : system
+        let request = DownloadRequest(proxy: APIProxy(service: service, transport: transport))
         (request.method, request.path, request.target) = (.get, "/photo", .file(target))
         request.ownOptions.resumesDownload = true
         return request
@@ -505,12 +508,28 @@ struct ResumedDownloadTests {
         }
     }
 
-    @Test(.fault(56), .fault(111), arguments: Lie.allCases)
-    func `A part that does not continue the file is replaced by the whole`(_ lie: Lie)
+    /// As an app's own, which uses the one of the system.
+    private struct WordingTransport: HTTPTransport {
+        let system: any HTTPTransport
+
+        func send(
+            _ request: HTTPRequest,
+            progress: TransferProgress.Handler?
+        ) async throws(TransportError) -> HTTPResponse {
+            do throws(TransportError) {
+                return try await system.send(request, progress: progress)
+            } catch {
+                throw TransportError(error.kind, "the gateway has failed")
+            }
+        }
+    }
+
+    @Test(.fault(56), .fault(111), arguments: Lie.allCases, [false, true])
+    func `A part that does not continue the file is replaced by the whole`(_ lie: Lie, _ isWorded: Bool)
         async throws
     {
         files.cutNext(after: 100_000)
-        let request = try request()
+        let request = try request(wordsErrors: isWorded)
         #expect(await outcome(request) == .transport)
         files.reply(lie.response)
         #expect(await outcome(request) == nil)
@@ -997,6 +1016,30 @@ struct ResumedDownloadTests {
         first.proxy.cancelRequest(id)
         #expect(await outcome(second) == nil)
         try expectComplete()
+    }
+
+    @Test func `So does one to a file whose part is about to be replaced`() async throws {
+        files.cutNext(after: 150_000)
+        #expect(await outcome(try request()) == .transport)
+        let (reached, gate) = (Latch(), Latch())
+        let first = try request {
+            $0.adapters.response = [
+                Adapter { _, _ in
+                    reached.open()
+                    try await gate.wait()
+                }
+            ]
+        }
+        files.reply(.text("a text"))
+        first.loadData()
+        try await reached.wait()
+        let second = try request()
+        #expect(await outcome(second) == .storage)
+        #expect(second.error?.reason?.contains("another download to photo.jpg is running") == true)
+        gate.open()
+        await first.waitUntilIdle()
+        #expect(first.error == nil && files.ranges == [nil, "bytes=150000-"])
+        #expect(try folder.names == ["photo.jpg"])
     }
 
     @Test func `What cannot be continued is refused before it is sent`() async throws {
