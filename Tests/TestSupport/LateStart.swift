@@ -4,14 +4,7 @@ package import Testing
 ///
 /// The thread with which Swift Testing waits for exit tests does not pause while one that has ended waits for a turn of the
 /// thread pool. Between those first turns that is many seconds, in which it takes a core from all tests.
-package struct LateStart: SuiteTrait, TestTrait, TestScoping {
-    package var isRecursive: Bool { true }
-
-    // The scope is the whole test, so that the wait does not count towards its time limit.
-    package func scopeProvider(for test: Test, testCase: Test.Case?) -> Self? {
-        testCase == nil && !test.isSuite ? self : nil
-    }
-
+package struct LateStart: WholeTestTrait {
     package func provideScope(
         for test: Test,
         testCase: Test.Case?,

@@ -1,16 +1,20 @@
 internal import Foundation
 package import Testing
 
-/// Limits how many tests run at a time that would disturb each other.
-package struct LimitedConcurrency: SuiteTrait, TestTrait, TestScoping {
-    fileprivate let semaphore: AsyncSemaphore
+/// A trait whose scope is a whole test, so that a wait before it does not count towards its time limit.
+package protocol WholeTestTrait: SuiteTrait, TestTrait, TestScoping where TestScopeProvider == Self {}
 
+extension WholeTestTrait {
     package var isRecursive: Bool { true }
 
-    // The scope is the whole test, so that the wait does not count towards its time limit.
     package func scopeProvider(for test: Test, testCase: Test.Case?) -> Self? {
         testCase == nil && !test.isSuite ? self : nil
     }
+}
+
+/// Limits how many tests run at a time that would disturb each other.
+package struct LimitedConcurrency: WholeTestTrait {
+    fileprivate let semaphore: AsyncSemaphore
 
     package func provideScope(
         for test: Test,
