@@ -49,9 +49,10 @@ final class CacheFolder: Sendable {
     }
 
     /// Whether there is no such folder any more: the open one says that in a third of the time that its path takes (`miss_us` of
-    /// `cache`), but not of one that is only renamed.
+    /// `cache`), but not of one that is only renamed, nor where the file system counts no links.
     var isRemoved: Bool {
-        hasEnded.load(ordering: .acquiring) || (try? folder.status().st_nlink) ?? 0 == 0
+        guard !hasEnded.load(ordering: .acquiring), let status = try? folder.status() else { return true }
+        return status.st_nlink == 0 && identity.st_nlink > 0
     }
 
     // MARK: Reading
