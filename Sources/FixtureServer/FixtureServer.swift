@@ -6,6 +6,7 @@ import Foundation
 package final class FixtureServer: Sendable {
     /// The port that the server listens on.
     package let port: UInt16
+    private let reservation: Listener?
     private let inbox: Inbox
     private let requestLog: RequestLog
     private let thread: LoopThread
@@ -34,12 +35,13 @@ package final class FixtureServer: Sendable {
     }
 
     private init(_ options: ServerOptions, _ plan: @escaping Script.Plan) throws {
-        let listeners = try Listener.all(for: options)
+        let (listeners, reservation) = try Listener.all(for: options)
         let poller = try Poller()
         let inbox = try Inbox()
         let requestLog = RequestLog(limit: options.recordedRequests, inbox: inbox)
         let context = ServerContext(options: options, plan: plan, requestLog: requestLog)
         port = listeners[0].port
+        self.reservation = reservation
         self.inbox = inbox
         self.requestLog = requestLog
         thread = LoopThread(name: "FixtureServer") {
@@ -111,7 +113,8 @@ package final class FixtureServer: Sendable {
 
     /// Stops the server and returns when its thread has ended; a second call does nothing.
     ///
-    /// Idle connections close at once. Others may finish their response within `grace`, which is zero by default.
+    /// Idle connections close at once. Others may finish their response within `grace`, which is zero by default. On
+    /// Linux, the port refuses connections until the server is released.
     package func stop(grace: Duration = .zero) {
         inbox.post(.stop(grace: grace))
         thread.join()

@@ -32,6 +32,30 @@ struct FixtureServerTests {
         #expect(throws: POSIXError.self) { _ = try RawClient(port: server.port) }
     }
 
+    #if os(Linux)
+    @Test func `The port of a stopped server is given to nobody but a server that asks for it`() throws {
+        let server = try FixtureServer.start()
+        server.stop()
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = server.port.bigEndian
+        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+        let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(number) }
+        let bound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(number, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        #expect(bound == -1 && errno == EADDRINUSE)
+        var options = ServerOptions()
+        options.port = server.port
+        let next = try FixtureServer.start(options)
+        #expect(next.port == server.port)
+        #expect(throws: (any Error).self) { try FixtureServer.start(options) }
+    }
+    #endif
+
     @Test func `Responses that are under way may finish within the grace`() async throws {
         let gate = Gate()
         let server = try FixtureServer.start { _ in .text("late").behind(gate) }

@@ -17,7 +17,8 @@ final class Listener: Sendable {
     private let descriptor: Descriptor
     private let path: String?
 
-    init(_ address: Address, backlog: Int32) throws {
+    /// Binds a socket that refuses connections until ``listen(backlog:)``.
+    init(_ address: Address) throws {
         path = address.path
         let number = socket(address.family, System.streamSocket, 0)
         guard number >= 0 else { throw SystemError("socket") }
@@ -26,7 +27,6 @@ final class Listener: Sendable {
         setOption(SOL_SOCKET, SO_REUSEADDR)
         if case .ipv6 = address { setOption(Int32(IPPROTO_IPV6), IPV6_V6ONLY) }
         guard try address.withSocketAddress({ bind(number, $0, $1) }) == 0 else { throw SystemError("bind") }
-        guard listen(number, backlog) == 0 else { throw SystemError("listen") }
     }
 
     deinit {
@@ -49,24 +49,35 @@ final class Listener: Sendable {
         }
     }
 
+    private func listen(backlog: Int32) throws -> Listener {
+        guard Foundation.listen(number, backlog) == 0 else { throw SystemError("listen") }
+        return self
+    }
+
     func accept() -> Acceptance {
         let number = System.accept(number)
         if number >= 0 { return .connection(Descriptor(number)) }
         return errno == EMFILE || errno == ENFILE ? .outOfDescriptors : .none
     }
 
-    /// Returns the listeners that `options` specify, the one on `127.0.0.1` first.
+    /// Returns the listeners that `options` specify, the one on `127.0.0.1` first, and a second socket with its port.
+    ///
+    /// The second socket never listens. While it exists, the port is given to nobody else, and it refuses connections
+    /// once its listener is gone. A system that binds no port twice has none.
     ///
     /// - Throws: ``SystemError``.
-    static func all(for options: ServerOptions) throws -> [Listener] {
-        let first = try Listener(.ipv4(port: options.port), backlog: options.backlog)
-        var listeners = [first]
-        if options.listensOnIPv6 { listeners.append(try Listener(.ipv6(port: first.port), backlog: options.backlog)) }
+    static func all(for options: ServerOptions) throws -> (listeners: [Listener], reservation: Listener?) {
+        let first = try Listener(.ipv4(port: options.port))
+        let reservation = try? Listener(.ipv4(port: first.port))
+        var listeners = [try first.listen(backlog: options.backlog)]
+        if options.listensOnIPv6 {
+            listeners.append(try Listener(.ipv6(port: first.port)).listen(backlog: options.backlog))
+        }
         if let path = options.unixSocket?.path {
             unlink(path)
-            listeners.append(try Listener(.path(path), backlog: options.backlog))
+            listeners.append(try Listener(.path(path)).listen(backlog: options.backlog))
         }
-        return listeners
+        return (listeners, reservation)
     }
 
     private func setOption(_ level: Int32, _ name: Int32) {

@@ -83,5 +83,6 @@ struct FaultEndingTests {
         #expect(screen.events.count == 1)
         #expect(indicator.isBalanced)
         #expect(proxy.activeRequests.isEmpty)
+        withExtendedLifetime(server) {}
     }
 }

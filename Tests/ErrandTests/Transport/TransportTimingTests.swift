@@ -120,6 +120,7 @@ struct TransportTimingTests {
         timings.expectPlausible()
         #expect(timings.request == nil && timings.firstByte == nil && timings.body == nil)
         #expect(timings.sentHeaderBytes == nil && timings.receivedHeaderBytes == nil && timings.isReused == nil)
+        withExtendedLifetime(server) {}
     }
 
     @Test(arguments: TransportKind.allCases)

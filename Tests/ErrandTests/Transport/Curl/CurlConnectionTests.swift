@@ -228,6 +228,7 @@ struct CurlConnectionTests {
         let error = await #expect(throws: TransportError.self) { try await transport.send(HTTPRequest(.get, url)) }
         #expect(error?.kind == .cannotConnect)
         #expect(error?.reason.contains("secret") == false)
+        withExtendedLifetime(server) {}
     }
 
     @Test(arguments: [0, 1, 2])
