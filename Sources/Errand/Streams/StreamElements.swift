@@ -1,6 +1,3 @@
-import Foundation
-import Synchronization
-
 private struct StreamElements<Element: Sendable>: AsyncSequence, Sendable {
     typealias Failure = APIError
 
@@ -38,41 +35,30 @@ extension APIManager {
 }
 
 /// Cancels its load when it is released.
-private final class StreamIteration<Element: Sendable>: AsyncIteratorProtocol, Sendable {
+private final class StreamIteration<Element: Sendable>: AsyncIteratorProtocol {
     private let elements: StreamElements<Element>
     private let buffer = StreamBuffer<Element>()
-    private let load = Lock<(id: RequestID, session: LoadSession)?>(nil)
-    private let hasLeft = Atomic(false)
+    /// `nil` before the first element is read.
+    private var load: (id: RequestID, session: LoadSession)?
 
     init(of elements: StreamElements<Element>) { self.elements = elements }
 
     deinit {
-        buffer.finish(.failure(APIError(.cancelled)))
-        leaveOnce()
-    }
-
-    private func leaveOnce() {
-        guard let id = load.withLock({ $0?.id }), !hasLeft.exchange(true, ordering: .relaxed) else { return }
-        elements.proxy.leave(id) { buffer.finish(.failure(APIError(.cancelled))) }
+        buffer.cancel()
+        if let load { buffer.leave(load.id, in: elements.proxy) }
     }
 
     func next(isolation _: isolated (any Actor)?) async throws(APIError) -> Element? {
-        let (id, session): (RequestID, LoadSession)
-        if let begun = load.withLock(\.self) {
-            (id, session) = begun
-        } else {
-            guard !Task.isCancelled else { throw APIError(.cancelled) }
-            (id, session) = await elements.begin(buffer)
-            load.withLock { [id, session] in $0 = (id, session) }
-        }
-        let loads = elements.proxy.loads
-        let next = await withTaskCancellationHandler {
+        guard load != nil || !Task.isCancelled else { throw APIError(.cancelled) }
+        let (id, session) = if let load { load } else { await elements.begin(buffer) }
+        load = (id, session)
+        let next = await withTaskCancellationHandler { [loads = elements.proxy.loads] in
             await buffer.next { loads.contains(id) }
-        } onCancel: {
-            leaveOnce()
+        } onCancel: { [buffer, proxy = elements.proxy] in
+            buffer.leave(id, in: proxy)
         }
         // Also of a load that has ended: the caller goes on later.
-        if session.hasEnded { buffer.finish(.failure(APIError(.cancelled))) }
+        if session.hasEnded { buffer.cancel() }
         try session.check()
         return try next.get()
     }
@@ -89,6 +75,7 @@ final class StreamBuffer<Element: Sendable>: Sendable {
         var reader: Waiter?
         /// Waits until all elements are read.
         var writer: Waiter?
+        var hasLeft = false
     }
 
     private let state = Lock(State())
@@ -128,6 +115,14 @@ final class StreamBuffer<Element: Sendable>: Sendable {
             }
         }
     }
+
+    /// Leaves the load once, however often it is called.
+    func leave(_ id: RequestID, in proxy: APIProxy) {
+        let hasLeft = state.withLock { exchange(&$0.hasLeft, with: true) }
+        if !hasLeft { proxy.leave(id, ifShared: cancel) }
+    }
+
+    func cancel() { finish(.failure(APIError(.cancelled))) }
 
     /// Only the first end counts.
     func finish(_ end: Result<Void, APIError>) {
