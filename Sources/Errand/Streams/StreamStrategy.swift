@@ -52,7 +52,7 @@ extension StreamStrategy where Element: Decodable {
     public static var jsonLines: Self {
         let format = StreamFormat<Element>.lines { line, number, service throws(APIError) in
             guard line.contains(where: { $0 > UInt8(ascii: " ") }) else { return nil }
-            return try service.element(Element.self, in: Data(line), "line \(number)")
+            return try service.element(in: Data(line), "line \(number)") as Element
         }
         return Self(format: format)
     }
@@ -64,7 +64,7 @@ extension StreamStrategy where Element: Decodable {
     public static func jsonEvents(named names: Set<String>? = nil) -> Self {
         let format = StreamFormat<Element>.events { event, service throws(APIError) in
             guard names?.contains(event.event) != false else { return nil }
-            return try service.element(Element.self, in: Data(event.data.utf8), "the data of an event")
+            return try service.element(in: Data(event.data.utf8), "the data of an event") as Element
         }
         return Self(format: format)
     }
@@ -105,11 +105,7 @@ extension StreamStrategy {
 
 extension APIService {
     /// The position, and not the content, is in the error.
-    fileprivate func element<Value: Decodable>(
-        _ type: Value.Type,
-        in data: Data,
-        _ position: String
-    ) throws(APIError) -> Value {
+    fileprivate func element<Value: Decodable>(in data: Data, _ position: String) throws(APIError) -> Value {
         do {
             if let customDecoder { return try customDecoder.decode(Value.self, from: data) }
             return try JSONDocument.decode(data, with: decoder) { try $0.singleValueContainer().decode(Value.self) }
@@ -146,23 +142,22 @@ struct StreamReader<Element: Sendable> {
             }
         case .lines(let element):
             try lines.split(bytes, isLast: isLast) { [strategy, service] line, number throws(APIError) in
-                var text = UnsafeRawBufferPointer(rebasing: try strategy.text(ofLine: number, line))
+                var text = try strategy.text(of: line, number)
                 if number == 1, text.starts(with: UTF8.byteOrderMark) { text = text.dropping(UTF8.byteOrderMark.count) }
                 if let element = try element(text, number, service) { elements.append(element) }
             }
-            _ = try strategy.text(ofLine: lines.count + 1, lines.rest)
+            _ = try lines.rest.withBytes { [strategy, number = lines.count + 1] rest throws(APIError) in
+                try strategy.text(of: rest, number)
+            }
         }
     }
 }
 
 extension StreamStrategy {
     /// Throws if the line is too large; its end does not count.
-    fileprivate func text<Bytes: BidirectionalCollection<UInt8>>(
-        ofLine number: Int,
-        _ bytes: Bytes
-    ) throws(APIError) -> Bytes.SubSequence {
-        let text = bytes.last == UInt8(ascii: "\r") ? bytes.dropLast() : bytes[...]
-        guard text.count > elementBytes else { return text }
+    fileprivate func text(of line: UnsafeRawBufferPointer, _ number: Int) throws(APIError) -> UnsafeRawBufferPointer {
+        let count = line.last == UInt8(ascii: "\r") ? line.count - 1 : line.count
+        guard count > elementBytes else { return UnsafeRawBufferPointer(rebasing: line[..<count]) }
         throw APIError(.responseTooLarge, reason: "line \(number) is larger than \(elementBytes) bytes")
     }
 }
