@@ -267,7 +267,8 @@ final class LoadRunner<Value: Sendable> {
         } didFail: { [proxy, id = call.id] in
             proxy.loads.stopWork(of: id)
         }
-        var request = handler.prepare(request)
+        var request = request
+        handler.prepare(&request)
         request.destination = .stream(HTTPBodySink(stream))
         let exchange = attempt.makeExchange(request)
         exchange.cache = cache
@@ -277,21 +278,19 @@ final class LoadRunner<Value: Sendable> {
     /// Returns whether the stream is to be requested again, and waits until then.
     @inline(never) private func reconnects(after error: APIError?) async throws(APIError) -> Bool {
         guard let stream = call.stream, error?.type != .cancelled else { return false }
-        switch stream.nextStep(after: error) {
-        case .recover: return false
-        case .end:
-            guard let error else { return false }
+        guard let delay = stream.reconnectionDelay(after: error) else {
+            // Elements would repeat if the request were sent again.
+            guard let error, stream.isDecided else { return false }
             throw await recovery.finalError(attempt.failure(error), turn.slot, attempt.failureContext())
-        case .reconnect(let delay):
-            turn.leave()
-            guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
-            // Its relogins and retries are those of one connection.
-            (recovery, hasNeededLogin) = (LoadRecovery(call, in: proxy), false)
-            proxy.loads.resetSentAgain(call.id)
-            try await recovery.wait(for: .retry, limit: delay)
-            attempt.begin()
-            return true
         }
+        turn.leave()
+        guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
+        // Its relogins and retries are those of one connection.
+        (recovery, hasNeededLogin) = (LoadRecovery(call, in: proxy), false)
+        proxy.loads.resetSentAgain(call.id)
+        try await recovery.wait(for: .retry, limit: delay)
+        attempt.begin()
+        return true
     }
 
     // MARK: Without sending
@@ -310,7 +309,7 @@ final class LoadRunner<Value: Sendable> {
                 throw error.withoutRequestedRetry
             }
         }
-        request = call.stream?.prepare(request) ?? request
+        call.stream?.prepare(&request)
         do {
             return try attempt.makeExchange(request).nextRequest()
         } catch {

@@ -3,22 +3,16 @@ import Foundation
 /// What a load does with a response that streams; used by one task at a time, except for ``begin(status:headers:)``.
 protocol StreamHandler: AnyObject, Sendable {
     var expectation: HTTPBodyExpectation { get }
-    /// The request of the next connection.
-    func prepare(_ request: HTTPRequest) -> HTTPRequest
+    /// Makes a request that of the next connection.
+    func prepare(_ request: inout HTTPRequest)
     /// Called by the transport with each response; returns whether it is the stream.
     func begin(status: Int, headers: HTTPHeaders) throws(TransportError) -> Bool
     /// Returns when the elements of these bytes are delivered; `isLast` is for the end of a response that is complete.
     func receive(_ bytes: [UInt8], isLast: Bool) async throws(APIError)
-    /// How the load continues after a connection; `error` is why the connection ended.
-    func nextStep(after error: APIError?) -> StreamStep
-}
-
-enum StreamStep {
-    /// It ends, with success or with the error.
-    case end
-    /// It ends, or is treated as one that has received nothing: by a relogin or a retry.
-    case recover
-    case reconnect(after: Duration)
+    /// Returns how long the load waits before it connects again; `nil` if it does not. `error` is why the connection ended.
+    func reconnectionDelay(after error: APIError?) -> Duration?
+    /// Whether a load that does not connect again ends, and neither a relogin nor a retry has it sent again.
+    var isDecided: Bool { get }
 }
 
 /// Keeps the bytes of a response that the handler has not taken; at most a window, and what a transport passes at a time.
@@ -59,7 +53,7 @@ final class ResponseStream: HTTPBodyReceiver {
     ///
     /// Throws why the handler could not take them.
     func end<Value>(with result: Result<Value, APIError>) async throws(APIError) -> Value {
-        if Task.isCancelled { close() }
+        if Task.isCancelled { empty { $0.isClosed = true } }
         while let drain = state.withLock({ state in
             state.isClosed = state.isClosed || state.drain == nil
             return state.drain
@@ -102,36 +96,28 @@ final class ResponseStream: HTTPBodyReceiver {
     }
 
     private func drain() async {
-        while let bytes = take() {
+        while true {
+            // With nothing left, the next bytes begin another drain.
+            let bytes = empty { if $0.bytes.isEmpty { $0.drain = nil } }
+            guard !bytes.isEmpty else { return }
             do throws(APIError) {
                 try await handler.receive(bytes, isLast: false)
             } catch {
-                close(with: error)
+                empty { ($0.isClosed, $0.failure) = (true, error) }
+                didFail()
             }
         }
     }
 
-    /// Returns `nil` when there is nothing left; the next bytes begin another drain.
-    private func take() -> [UInt8]? {
+    /// Returns the bytes that there were, for which there is room again.
+    @discardableResult private func empty(_ change: (inout State) -> Void) -> [UInt8] {
         let former = state.withLock { state in
+            change(&state)
             let former = state
-            if state.bytes.isEmpty { state.drain = nil }
             (state.bytes, state.ready) = ([], nil)
             return former
         }
         former.ready?()
-        return former.bytes.isEmpty ? nil : former.bytes
-    }
-
-    /// Discards what has not been taken.
-    private func close(with failure: APIError? = nil) {
-        let former = state.withLock { state in
-            let former = state
-            (state.isClosed, state.bytes, state.ready) = (true, [], nil)
-            state.failure = state.failure ?? failure
-            return former
-        }
-        former.ready?()
-        if failure != nil { didFail() }
+        return former.bytes
     }
 }

@@ -16,6 +16,7 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
     }
 
     private static var defaultDelay: Duration { .seconds(3) }
+    private static var lostConnection: [APIErrorType] { [.transport, .noNetwork, .timeout] }
 
     private let strategy: StreamStrategy<Element>
     private let mayReconnect: Bool
@@ -41,9 +42,8 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
 
     var expectation: HTTPBodyExpectation { strategy.isOfEvents ? .sparse : .usual }
 
-    func prepare(_ request: HTTPRequest) -> HTTPRequest {
-        guard strategy.isOfEvents else { return request }
-        var request = request
+    func prepare(_ request: inout HTTPRequest) {
+        guard strategy.isOfEvents else { return }
         for line in ["Accept": "text/event-stream", "Cache-Control": "no-cache"] as HTTPHeaders
         where request.headers[line.name] == nil { request.headers.append(line) }
         if let id = reader.parser.lastEventID {
@@ -51,7 +51,6 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
             let isValue = !id.isEmpty && !id.utf8.contains(where: \.isControlExceptTab)
             request.headers["Last-Event-ID"] = isValue ? id : nil
         }
-        return request
     }
 
     func begin(status: Int, headers: HTTPHeaders) throws(TransportError) -> Bool {
@@ -83,14 +82,13 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
         throw error
     }
 
-    func nextStep(after error: APIError?) -> StreamStep {
+    var isDecided: Bool { connection.withLock { $0.isOpen || $0.hasEnded } }
+
+    func reconnectionDelay(after error: APIError?) -> Duration? {
         let connection = connection.withLock(\.self)
         let hasOpened = connection.isOpen || connection.attempts > 0
-        let mayContinue = mayReconnect && hasOpened && !connection.hasEnded
-        guard error.map(\.isOfConnection) ?? connection.isOpen, mayContinue else {
-            // Elements would repeat if the request were sent again.
-            return connection.isOpen || connection.hasEnded ? .end : .recover
-        }
+        let isOfConnection = error.map { Self.lostConnection.contains($0.type) || $0.isOfUndecidedLogin }
+        guard mayReconnect, hasOpened, !connection.hasEnded, isOfConnection ?? connection.isOpen else { return nil }
         let isProven = connection.isOpen && clock.uptime - connection.start >= connection.leastTime
         let attempts = isProven || reader.parser.hasEvent ? 0 : connection.attempts
         reader.parser.reconnect()
@@ -101,12 +99,6 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
         let leastTime = max(Self.defaultDelay, .seconds(longest))
         self.connection.withLock { ($0.isOpen, $0.attempts, $0.leastTime) = (false, attempts + 1, leastTime) }
         // The first time, the server expects its own delay.
-        return .reconnect(after: .seconds(attempts == 0 ? longest : longest * .random(in: 0...1)))
-    }
-}
-
-extension APIError {
-    fileprivate var isOfConnection: Bool {
-        [.transport, .noNetwork, .timeout].contains(type) || isOfUndecidedLogin
+        return .seconds(attempts == 0 ? longest : longest * .random(in: 0...1))
     }
 }
