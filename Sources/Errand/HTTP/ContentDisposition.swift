@@ -4,15 +4,10 @@ import Foundation
 enum ContentDisposition {
     /// The value of `filename*` where it can be decoded (RFC 8187), else that of `filename`; it may be any text.
     static func filename(in header: String) -> String? {
-        var (plain, extended) = (String?.none, String?.none)
-        for parameter in HeaderParameter.parse(header).parameters {
-            switch parameter.name.lowercased() {
-            case "filename": plain = plain ?? parameter.value
-            case "filename*": extended = extended ?? (parameter.isQuoted ? "" : parameter.value)
-            default: break
-            }
-        }
-        return extended.flatMap(decoded) ?? plain
+        let parameters = HeaderParameter.parse(header).parameters
+        let first = { (name: String) in parameters.first { $0.name.lowercased() == name && $0.value != nil } }
+        let extended = first("filename*").flatMap { $0.isQuoted ? nil : $0.value }
+        return extended.flatMap(decoded) ?? first("filename")?.value
     }
 
     private static func decoded(_ value: String) -> String? {
@@ -36,10 +31,9 @@ enum SafeFilename {
     private static let longestName = 240
     private static let longestExtension = 32
     /// On Windows, to which a file may be sent.
-    private static let devices: Set<String> = {
-        let numbered = "0123456789¹²³".flatMap { ["COM\($0)", "LPT\($0)"] }
-        return Set(["CON", "PRN", "AUX", "NUL"] + numbered)
-    }()
+    private static let devices = Set(
+        ["CON", "PRN", "AUX", "NUL"] + "0123456789¹²³".flatMap { ["COM\($0)", "LPT\($0)"] }
+    )
 
     /// `text`, else the last segment of `url`, else "download": one component of a path, neither hidden nor reserved, without
     /// control characters.
