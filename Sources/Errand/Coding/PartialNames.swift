@@ -23,14 +23,14 @@ struct PartialNames: Sendable {
     /// Those of this process, by path; another process is found by the lock of the file.
     private static let holders = Lock<[String: Holder]>([:])
     /// With the version of the format of the record.
-    private static let (fileEnding, recordEnding) = (".errand-part1", ".errand-part1.json")
-    private static let longestName = 255
+    private static let fileEnding = ".errand-part1"
+    /// So that a dot and the endings may be added, "-tmp" of a record that is being written among them.
+    private static let longestName = 255 - ".\(fileEnding).json-tmp".utf8.count
     private static let maxAge: TimeInterval = 7 * 86_400
 
     let file: URL
-    let record: URL
+    var record: String { file.path + ".json" }
     let folder: String
-    let target: URL
     /// For errors.
     private let what: String
     /// Of a new file.
@@ -40,12 +40,10 @@ struct PartialNames: Sendable {
     init(of target: URL, stem: String? = nil, mode: mode_t = 0o666) {
         let name = stem ?? target.lastPathComponent
         let parent = target.deletingLastPathComponent()
-        let temporaryEnding = Self.recordEnding + "-tmp"
-        let isLong = name.utf8.count + temporaryEnding.utf8.count + 1 > Self.longestName
+        let isLong = name.utf8.count > Self.longestName
         let dotted = isLong ? ".\(Self.hash(name))" : ".\(name)"
         file = parent.appendingPathComponent(dotted + Self.fileEnding, isDirectory: false)
-        record = parent.appendingPathComponent(dotted + Self.recordEnding, isDirectory: false)
-        (folder, self.target, self.mode) = (parent.path, target, mode)
+        (folder, self.mode) = (parent.path, mode)
         what = stem == nil ? "to \(name)" : "of the same URL to its folder"
     }
 
@@ -84,7 +82,7 @@ struct PartialNames: Sendable {
         unlink(file.path)
     }
 
-    func removeRecord() { unlink(record.path) }
+    func removeRecord() { unlink(record) }
 
     /// Calls `body` with whether there is a file at `path` that no load has; a load of this process waits until it returns.
     ///
@@ -134,15 +132,11 @@ struct PartialNames: Sendable {
         Self.forEachFile(in: folder) { path, part, version in
             guard part != file.path else { return }
             // A record is as old as its file.
-            let age = min(Self.age(of: part), Self.age(of: path))
-            guard age > Self.maxAge || version != "1" else { return }
+            let times = [part, path].compactMap { stat(ofEntry: $0)?.modificationTime.tv_sec }
+            let isOld = times.allSatisfy { Date().timeIntervalSince1970 - TimeInterval($0) > Self.maxAge }
+            guard isOld || version != "1" else { return }
             _ = Self.whileUnused(part) { _ in unlink(path) }
         }
-    }
-
-    private static func age(of path: String) -> TimeInterval {
-        guard let status = stat(ofEntry: path) else { return .infinity }
-        return Date().timeIntervalSince1970 - TimeInterval(status.modificationTime.tv_sec)
     }
 }
 

@@ -47,7 +47,7 @@ struct PartialRecord: Codable, Sendable {
         let size = Int64(status.st_size)
         // What another user has planted is no part.
         guard status.isOwnerTrusted,
-            let file = try? FileDescriptor(opening: names.record.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
+            let file = try? FileDescriptor(opening: names.record, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
             let own = try? file.status(), own.isFile, own.isOwnerTrusted, let bytes = try? file.readAll(atMost: 65_536),
             var record = try? JSONDecoder().decode(PartialRecord.self, from: Data(bytes)),
             key == nil || record.key == key, record.isResumable, size <= record.length ?? .max,
@@ -64,17 +64,10 @@ struct PartialRecord: Codable, Sendable {
         var record = self
         record.boot = Self.currentBoot
         guard let bytes = try? JSONEncoder().encode(record) else { return }
-        let path = names.record.path
-        let temporary = path + "-tmp"
+        let (temporary, folder) = (names.record + "-tmp", synchronizes ? names.folder : nil)
         // A killed process may have left it, and no other one writes it.
         unlink(temporary)
-        try AtomicFile.replace(
-            path,
-            with: Array(bytes),
-            temporary: temporary,
-            folder: names.folder,
-            synchronizes: synchronizes
-        )
+        try AtomicFile.replace(names.record, with: Array(bytes), temporary: temporary, folder: folder)
     }
 
     /// A range is one of the bytes as they are, without a content coding (RFC 9110 sections 13.1.5 and 14.2).
@@ -90,11 +83,11 @@ struct PartialRecord: Codable, Sendable {
         // A total that is unknown is that of the whole response.
         let text = headers["Content-Range"]?.replacing("/*", with: "/\(length.map(String.init) ?? "*")")
         guard !headers.hasContentCoding, let range = text.flatMap(StoredRange.init(contentRange:)),
-            range.first == offset, length == nil || length == range.length
+            range.first == offset, length == nil || length == range.length, let validator
         else { return nil }
         // A date alone need not be repeated (RFC 9110 section 15.3.7), and a server that ignores If-Range repeats no tag.
         let (tag, date) = (headers["ETag"], headers["Last-Modified"] ?? validator)
-        let isSame = validator?.hasPrefix("\"") == true ? tag == validator : tag == nil && date == validator
+        let isSame = validator.hasPrefix("\"") ? tag == validator : tag == nil && date == validator
         return isSame ? (range.length, range.last + 1) : nil
     }
 

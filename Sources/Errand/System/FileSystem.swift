@@ -79,22 +79,21 @@ package enum AtomicFile {
     ///
     /// The bytes are on the disk before the new file has its name. The entry at the path is never written to, so a symbolic
     /// link there is replaced and not followed. The temporary file, in the same folder, must not exist. Without
-    /// `synchronizes`, the new file is sure to survive the process alone, and nothing waits for a disk.
+    /// that folder, the new file is sure to survive the process alone, and nothing waits for a disk.
     package static func replace(
         _ path: String,
         with bytes: [UInt8],
         temporary: String,
-        folder: String,
-        synchronizes: Bool = true
+        folder: String?
     ) throws(SystemError) {
         do throws(SystemError) {
-            try create(temporary, with: bytes, synchronizes: synchronizes)
+            try create(temporary, with: bytes, synchronizes: folder != nil)
             guard rename(temporary, path) == 0 else { throw SystemError.last("rename") }
         } catch {
             unlink(temporary)
             throw error
         }
-        if synchronizes { try synchronizeEntries(of: folder) }
+        if let folder { try synchronizeEntries(of: folder) }
     }
 
     /// Not every user may read a folder, and not every file system synchronizes one; neither changes that the file was replaced.
