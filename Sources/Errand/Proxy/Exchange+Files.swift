@@ -28,10 +28,11 @@ extension Exchange {
         } catch {
             throw file.mustStartAgain ? error.askingForRetry : error
         }
-        file.setName(from: response)
         if !response.isStreamed, response.isSuccess, ![204, 205].contains(response.status) {
             // It may be a failure in the place of the rest: it is read in memory, and the part is kept.
-            guard resumption.isComplete(response) else { return response }
+            guard resumption.isComplete(response) else {
+                return try store(response, in: file, isStored: false, accepting: [])
+            }
             try file.refusePage(response.headers)
             let count = Int64(response.body.count)
             progress?(TransferProgress(.download, completedBytes: count, totalBytes: count))
@@ -48,17 +49,14 @@ extension Exchange {
     ) throws(APIError) -> APIResponse? {
         do throws(TransportError) {
             let file = try stage()
-            file.place.setName(from: response.headers, url: response.url)
-            let isStored = response.isSuccess && ![204, 205].contains(response.status)
-            if let body, isStored {
-                guard try file.write(body) else {
-                    if let id { proxy.loads.discardFile(of: id) }
-                    return nil
-                }
-            } else if isStored {
-                try file.write(response.body)
+            guard response.isSuccess, ![204, 205].contains(response.status) else {
+                return try store(response, in: file, isStored: false, accepting: statuses)
             }
-            return try store(response, in: file, isStored: isStored, accepting: statuses)
+            if let body, try !file.write(body) {
+                if let id { proxy.loads.discardFile(of: id) }
+                return nil
+            }
+            return try store(response, in: file, isStored: body != nil, accepting: [response.status])
         } catch {
             throw failure(error)
         }
@@ -86,6 +84,7 @@ extension Exchange {
         // A response that never has content is to empty no older file (RFC 9110 sections 9.3.2, 15.3.5, 15.3.6 and 15.4.5).
         let hasContent = first.method != .head && ![204, 205, 304].contains(response.status)
         if hasContent, isStored || isAccepted {
+            file.place.setName(from: response.headers, url: response.url, former: part?.name)
             if isStored { return response.withContent(file: file.location) }
             let staged = if let file = file as? StagedFile { file } else { try stage() }
             try staged.write(response.body)
@@ -100,10 +99,5 @@ extension Exchange {
     }
 }
 
-/// What continues a partial file.
-struct Resumption {
-    /// What the file is one of.
-    let resource: URL
-    /// Whether the body of a response is the file, and not JSON with a failure.
-    let isComplete: (APIResponse) -> Bool
-}
+/// What continues a partial file: what that is one of, and whether the body of a response is the file, and not JSON with a failure.
+typealias Resumption = (resource: URL, isComplete: (APIResponse) -> Bool)

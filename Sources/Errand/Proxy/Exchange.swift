@@ -68,7 +68,6 @@ final class Exchange {
                 if let resumption { return try await resumedResponse(resumption, accepting: statuses, progress) }
                 let file = try stage()
                 let response = try await response(ofFile(progress, accepting: statuses))
-                file.place.setName(from: response.headers, url: response.url)
                 return try store(response, in: file, isStored: response.file == file.url, accepting: statuses)
             }
         } catch {

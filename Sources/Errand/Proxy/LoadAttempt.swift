@@ -80,16 +80,14 @@ final class LoadAttempt<Value: Sendable> {
             session: call.cookieSession(by: proxy.clock),
             proxy: proxy,
             trace: trace,
-            resuming: call.draft.resumesDownload ? resumption(of: plainURL ?? request.url) : nil,
+            resuming: call.draft.resumesDownload ? (plainURL ?? request.url, isComplete) : nil,
             // Adapters may open what is sealed.
             bodyCheck: call.service.adapters.adaptsResponses ? nil : call.serializer.bodyCheck
         )
     }
 
-    private func resumption(of resource: URL) -> Resumption {
-        Resumption(resource: resource) { [call, reader, statuses] in
-            (try? reader.checkedBody(of: $0, by: call.serializer, accepting: statuses)) != nil
-        }
+    private func isComplete(_ response: APIResponse) -> Bool {
+        (try? reader.checkedBody(of: response, by: call.serializer, accepting: statuses)) != nil
     }
 
     var progress: TransferProgress.Handler? {

@@ -55,10 +55,8 @@ final class PartialFile: LoadFile {
         location = FileLocation(names.file, target: place.target)
     }
 
-    /// The response may be one of the rest, without the name.
-    func setName(from response: APIResponse) {
-        place.setName(from: response.headers, url: response.url, former: state.withLock(\.record.name))
-    }
+    /// That of the file, which a response of the rest need not repeat.
+    var name: String? { state.withLock(\.record.name) }
 
     /// Returns the header lines that ask for the rest.
     ///

@@ -67,18 +67,17 @@ final class StagedFile: LoadFile {
 
     /// Returns `false` if the stored body is damaged.
     func write(_ body: CacheBody) throws(TransportError) -> Bool {
-        var isWhole = false
         try write { (file) throws(SystemError) in
-            isWhole = try body.copy { (bytes) throws(SystemError) in try file.writeAll(bytes) }
+            try body.copy { (bytes) throws(SystemError) in try file.writeAll(bytes) }
         }
-        return isWhole
     }
 
-    private func write(_ body: (borrowing FileDescriptor) throws(SystemError) -> Void) throws(TransportError) {
+    private func write<T>(_ body: (borrowing FileDescriptor) throws(SystemError) -> T) throws(TransportError) -> T {
         try target.reporting { () throws(SystemError) in
             let file = try FileDescriptor(opening: url.path, O_WRONLY | O_CREAT | O_EXCL, mode: 0o666)
-            try body(file)
+            let result = try body(file)
             try file.synchronize()
+            return result
         }
     }
 
@@ -120,8 +119,7 @@ final class StagedFile: LoadFile {
             else { continue }
             let files = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
             let times = ([entry] + files.compactMap { stat(ofEntry: "\(path)/\($0)") }).map(\.modificationTime.tv_sec)
-            guard Int64(now) - Int64(times.max() ?? now) > 86_400 else { continue }
-            removeFolder(path)
+            if Int64(now) - Int64(times.max() ?? now) > 86_400 { removeFolder(path) }
         }
     }
 
