@@ -188,6 +188,8 @@ extension PartialFile: HTTPBodyReceiver {
     /// Nothing is spliced: the part begins where the file ends, and is one of the same representation.
     private func continueBody(_ headers: HTTPHeaders) throws(TransportError) {
         try state.withLock { state throws(TransportError) in
+            // A transport may deliver it late, when another load has the record.
+            guard state.file != nil else { throw TransportError(.cancelled, "the load has left the file") }
             guard state.isContinuing, state.record.source == state.source,
                 let part = state.record.part(headers, from: state.offset)
             else {

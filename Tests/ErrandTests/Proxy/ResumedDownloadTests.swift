@@ -660,6 +660,52 @@ struct ResumedDownloadTests {
         #expect(reports.allSatisfy { $0.completedBytes > 150_000 && $0.totalBytes == FileServer.length })
     }
 
+    @Test func `A failing code that an adapter corrects does not make the part the file`() async throws {
+        files.cutNext(after: 150_000)
+        #expect(await outcome(try request()) == .transport)
+        let parts = try folder.names
+        files.reply(.json(bytes: #"{"errcode":5,"msg":"busy"}"#.utf8))
+        let proxy = try request {
+            $0.adapters.response = [Adapter { response, _ in response.body = Data(#"{"errcode":200,"data":1}"#.utf8) }]
+        }.proxy
+        let request = CorrectedRequest(proxy: proxy)
+        (request.method, request.path, request.target) = (.get, "/photo", target)
+        request.ownOptions.resumesDownload = true
+        #expect(try await request.value() == 24)
+        #expect(try folder.names == parts)
+        #expect(await outcome(try self.request()) == nil)
+        try expectComplete()
+    }
+
+    @Test func `What a transport delivers after the end of a load does not change the record of the next one`()
+        async throws
+    {
+        let headers = { (etag: String) -> HTTPHeaders in
+            ["ETag": etag, "Content-Length": "9", "Content-Type": "image/jpeg"]
+        }
+        func open() async throws -> (PartialFile, HTTPHeaders) {
+            let file = try PartialFile(for: .file(target), of: URL("https://shop.test/photo"), nil)
+            return (file, try await file.open())
+        }
+        let (first, _) = try await open()
+        #expect(try first.begin(status: 200, headers: headers("\"1\"")))
+        try Data("abc".utf8).withUnsafeBytes { try first.receive($0) }
+        first.discard(isRefused: false)
+        let (late, former) = try await open()
+        #expect(former["If-Range"] == "\"1\"")
+        late.discard(isRefused: false)
+        let (next, _) = try await open()
+        #expect(try next.begin(status: 200, headers: headers("\"2\"")))
+        try Data("xyz".utf8).withUnsafeBytes { try next.receive($0) }
+        let part = headers("\"1\"").merging(["Content-Range": "bytes 3-8/9", "Content-Length": "6"])
+        #expect(throws: TransportError.self) { try late.begin(status: 206, headers: part) }
+        next.discard(isRefused: false)
+        let (last, newest) = try await open()
+        #expect(newest["If-Range"] == "\"2\"" && newest["Range"] == "bytes=3-")
+        last.discard(isRefused: true)
+        #expect(try folder.names.isEmpty)
+    }
+
     @Test(arguments: [#"{"errcode":200,"data":[1]}"#, "a text"])
     func `JSON without a failing code, and other text, replaces the file`(_ text: String) async throws {
         files.cutNext(after: 150_000)
@@ -1053,4 +1099,13 @@ struct ResumedDownloadTests {
         #expect(files.server.totalRequests == 0)
         #expect(try folder.names == [])
     }
+}
+
+/// Reads a response whether it is in a file or not.
+private final class CorrectedRequest: SampleRequest, APIManager {
+    typealias Response = Int
+    var target = URL(filePath: "/")
+
+    override var destination: HTTPRequest.Destination { .file(target) }
+    let responseSerializer = ResponseSerializer { response, _ in response.file == nil ? response.body.count : -1 }
 }
