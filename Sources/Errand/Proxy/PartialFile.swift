@@ -12,6 +12,7 @@ final class PartialFile: LoadFile {
     private struct State {
         /// `nil` before it is opened, and once it is closed.
         var file: LockedFile?
+        /// That of nothing if what there is is to be removed.
         var record = PartialRecord()
         /// Where the next bytes go, and where those of the response begin.
         var (offset, start): (Int64, Int64) = (0, 0)
@@ -21,7 +22,6 @@ final class PartialFile: LoadFile {
         /// Whether the response has a body that is stored in memory, and not one for the file.
         var refusesBody = false
         var isSyncing = false
-        var isRemoved = false
         /// Whether the next request may have everything.
         var mustStartAgain = false
         /// After it, nothing is written: a gap would be taken for content.
@@ -31,7 +31,7 @@ final class PartialFile: LoadFile {
         var ready: (@Sendable () -> Void)?
 
         mutating func startAgain(because reason: String) -> TransportError {
-            (isRemoved, mustStartAgain) = (true, true)
+            (record, mustStartAgain) = (PartialRecord(), true)
             return TransportError(.badResponse, reason)
         }
     }
@@ -125,7 +125,7 @@ final class PartialFile: LoadFile {
     func discard(isRefused: Bool) {
         willDiscard()
         let former = state.withLock { state in
-            if isRefused { state.isRemoved = true }
+            if isRefused { state.record = PartialRecord() }
             let former = state
             (state.file, state.ready) = (nil, nil)
             return former
@@ -138,7 +138,7 @@ final class PartialFile: LoadFile {
         if location.url != names.file {
             // It was moved, and another process may have a file of that name already.
             names.removeRecord()
-        } else if state.withLock(\.isRemoved) || isRemovedByApp || former.offset == 0 || !former.record.isResumable {
+        } else if isRemovedByApp || former.offset == 0 || !state.withLock(\.record.isResumable) {
             names.remove()
         }
         file.unlock()
@@ -179,7 +179,7 @@ extension PartialFile: HTTPBodyReceiver {
         default:
             state.withLock { state in
                 state.refusesBody = true
-                if [404, 410].contains(status) { state.isRemoved = true }
+                if [404, 410].contains(status) { state.record = PartialRecord() }
             }
             return false
         }
@@ -280,7 +280,7 @@ extension PartialFile: HTTPBodyReceiver {
         } catch {
             // At once, in case the process is killed.
             names.removeRecord()
-            state.withLock { ($0.failure, $0.isRemoved) = (error, true) }
+            state.withLock { ($0.failure, $0.record) = (error, PartialRecord()) }
             return nil
         }
     }
