@@ -15,10 +15,10 @@ final class Exchange {
     private var trace: ExchangeTrace?
     private let start: Duration
     /// `nil` if the body is no partial file.
-    private let resumption: Resumption?
+    var resumption: Resumption?
     /// What it continues, once that is open.
     var part: PartialFile?
-    private let bodyCheck: BodyCheck?
+    var bodyCheck: BodyCheck?
     private var checkedBody: CheckedBody?
     /// Finds and confirms responses to redirected requests whose body is in memory.
     var cache: CacheStage?
@@ -31,16 +31,7 @@ final class Exchange {
     /// `nil` before the first response.
     private(set) var isMultiplexed: Bool?
 
-    init(
-        _ request: HTTPRequest,
-        id: RequestID?,
-        session: CookieSession?,
-        proxy: APIProxy,
-        trace: ExchangeTrace?,
-        resuming resumption: Resumption? = nil,
-        bodyCheck: BodyCheck? = nil
-    ) {
-        (self.resumption, self.bodyCheck) = (resumption, bodyCheck)
+    init(_ request: HTTPRequest, id: RequestID?, session: CookieSession?, proxy: APIProxy, trace: ExchangeTrace?) {
         first = request
         current = request
         self.id = id

@@ -73,17 +73,12 @@ final class LoadAttempt<Value: Sendable> {
     }
 
     @inline(never) func makeExchange(_ request: HTTPRequest) -> Exchange {
-        let trace = call.trace?.makeExchangeTrace()
-        return Exchange(
-            request,
-            id: call.id,
-            session: call.cookieSession(by: proxy.clock),
-            proxy: proxy,
-            trace: trace,
-            resuming: call.draft.resumesDownload ? (plainURL ?? request.url, isComplete) : nil,
-            // Adapters may open what is sealed.
-            bodyCheck: call.service.adapters.adaptsResponses ? nil : call.serializer.bodyCheck
-        )
+        let (session, trace) = (call.cookieSession(by: proxy.clock), call.trace?.makeExchangeTrace())
+        let exchange = Exchange(request, id: call.id, session: session, proxy: proxy, trace: trace)
+        if call.draft.resumesDownload { exchange.resumption = (plainURL ?? request.url, isComplete) }
+        // Adapters may open what is sealed.
+        if !call.service.adapters.adaptsResponses { exchange.bodyCheck = call.serializer.bodyCheck }
+        return exchange
     }
 
     private func isComplete(_ response: APIResponse) -> Bool {
