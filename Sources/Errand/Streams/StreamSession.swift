@@ -16,7 +16,6 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
     }
 
     private static var defaultDelay: Duration { .seconds(3) }
-    private static var lostConnection: [APIErrorType] { [.transport, .noNetwork, .timeout] }
 
     private let strategy: StreamStrategy<Element>
     private let mayReconnect: Bool
@@ -87,8 +86,8 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
     func reconnectionDelay(after error: APIError?) -> Duration? {
         let connection = connection.withLock(\.self)
         let hasOpened = connection.isOpen || connection.attempts > 0
-        let isOfConnection = error.map { Self.lostConnection.contains($0.type) || $0.isOfUndecidedLogin }
-        guard mayReconnect, hasOpened, !connection.hasEnded, isOfConnection ?? connection.isOpen else { return nil }
+        let isLost = error.map { [.transport, .noNetwork, .timeout].contains($0.type) || $0.isOfUndecidedLogin }
+        guard mayReconnect, hasOpened, !connection.hasEnded, isLost ?? connection.isOpen else { return nil }
         let isProven = connection.isOpen && clock.uptime - connection.start >= connection.leastTime
         let attempts = isProven || reader.parser.hasEvent ? 0 : connection.attempts
         reader.parser.reconnect()
