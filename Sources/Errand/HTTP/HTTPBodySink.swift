@@ -56,12 +56,9 @@ package protocol HTTPBodyReceiver: Sendable {
 
 extension HTTPRequest {
     /// Returns what takes the body of a response instead of the transport; begins it.
-    package func receiver(
-        status: Int,
-        headers: @autoclosure () -> HTTPHeaders
-    ) throws(TransportError) -> (any HTTPBodyReceiver)? {
+    package func receiver(status: Int, headers: HTTPHeaders) throws(TransportError) -> (any HTTPBodyReceiver)? {
         guard case .stream(let sink) = destination else { return nil }
-        return try sink.receiver.begin(status: status, headers: headers()) ? sink.receiver : nil
+        return try sink.receiver.begin(status: status, headers: headers) ? sink.receiver : nil
     }
 }
 
