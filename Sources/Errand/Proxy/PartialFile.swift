@@ -28,7 +28,6 @@ final class PartialFile: LoadFile {
         var failure: SystemError?
         /// Where the bytes of the response end; `nil` for one that is not a part.
         var end: Int64?
-        var ready: (@Sendable () -> Void)?
 
         mutating func startAgain(because reason: String) -> TransportError {
             (record, mustStartAgain) = (PartialRecord(), true)
@@ -116,29 +115,21 @@ final class PartialFile: LoadFile {
 
     func willDiscard() { holder.isLeaving.store(true, ordering: .releasing) }
 
-    func commit() throws(TransportError) {
-        defer { discard(isRefused: false) }
-        try move(from: names.file)
-    }
-
     /// Only the first call finds the file open.
     func discard(isRefused: Bool) {
         willDiscard()
-        let former = state.withLock { state in
+        let (file, offset) = state.withLock { state in
             if isRefused { state.record = PartialRecord() }
-            let former = state
-            (state.file, state.ready) = (nil, nil)
-            return former
+            return (exchange(&state.file, with: nil), state.offset)
         }
-        former.ready?()
-        guard let file = former.file else { return }
+        guard let file else { return }
         // Afterwards nothing writes the record: what begins later finds no file.
         queue.sync {}
         let isRemovedByApp = holder.decidesToRemove()
         if location.url != names.file {
             // It was moved, and another process may have a file of that name already.
             names.removeRecord()
-        } else if isRemovedByApp || former.offset == 0 || !state.withLock(\.record.isResumable) {
+        } else if isRemovedByApp || offset == 0 || !state.withLock(\.record.isResumable) {
             names.remove()
         }
         file.unlock()
@@ -248,13 +239,12 @@ extension PartialFile: HTTPBodyReceiver {
     }
 
     func hasRoom(orCall ready: @escaping @Sendable () -> Void) -> Bool {
-        state.withLock { state in
-            guard state.isSyncing, !isEnding, state.offset - state.record.synced >= Self.unsyncedLimit else {
-                return true
-            }
-            state.ready = ready
-            return false
+        let isFull = state.withLock { state in
+            state.isSyncing && !isEnding && state.offset - state.record.synced >= Self.unsyncedLimit
         }
+        // When that is written which the queue writes now.
+        if isFull { queue.async(execute: ready) }
+        return !isFull
     }
 
     func finish() throws(TransportError) {
@@ -291,12 +281,10 @@ extension PartialFile: HTTPBodyReceiver {
         queue.async { [self] in
             let record = synchronize()
             if let record, record.isResumable { try? record.write(names, synchronizes: true) }
-            let ready = state.withLock { state in
+            state.withLock { state in
                 state.isSyncing = false
                 if let record { state.record.synced = record.synced }
-                return exchange(&state.ready, with: nil)
             }
-            ready?()
         }
     }
 

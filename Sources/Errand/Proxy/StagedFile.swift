@@ -14,7 +14,7 @@ protocol LoadFile: AnyObject, Sendable {
     /// What it replaces and ends with.
     var part: PartialFile? { get }
 
-    /// Leaves the target as it was when it throws.
+    /// Replaces the target, or leaves it as it was when it throws.
     func commit() throws(TransportError)
     /// Called before ``discard(isRefused:)`` where that is called on another thread.
     func willDiscard()
@@ -81,12 +81,6 @@ final class StagedFile: LoadFile {
         }
     }
 
-    func commit() throws(TransportError) {
-        defer { discard(isRefused: false) }
-        try move(from: url)
-        part?.discard(isRefused: true)
-    }
-
     var canContinue: Bool { part?.canContinue == true }
 
     func willDiscard() { part?.willDiscard() }
@@ -146,10 +140,12 @@ extension LoadFile {
         }
     }
 
-    /// Replaces the target.
-    func move(from file: URL) throws(TransportError) {
-        let result = freeingBlocksLater(target) { Result { () throws(SystemError) in try place.move(from: file.path) } }
+    func commit() throws(TransportError) {
+        defer { discard(isRefused: false) }
+        let path = location.url.path
+        let result = freeingBlocksLater(target) { Result { () throws(SystemError) in try place.move(from: path) } }
         location.didMove(to: try result.mapError { TransportError(cannotWrite: target, $0) }.get())
+        part?.discard(isRefused: true)
     }
 
     /// Frees the blocks of the file at `url`, which `body` unlinks, on another thread, because that takes long for a large file.
