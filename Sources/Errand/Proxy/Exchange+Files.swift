@@ -5,10 +5,12 @@ extension Exchange {
     /// What is stored in memory does not count.
     func ofFile(_ progress: TransferProgress.Handler?, accepting statuses: Set<Int>) -> TransferProgress.Handler? {
         guard let progress else { return nil }
-        return { [head] report in
+        return { [head, part] report in
+            guard report.direction == .download else { return progress(report) }
             let status = head.value?.status ?? 200
             let isOfFile = (200..<300).contains(status) || statuses.contains(status)
-            if isOfFile || report.direction != .download { progress(report) }
+            let counted = if let part { part.progress(report) } else { isOfFile ? report : nil }
+            if let counted { progress(counted) }
         }
     }
 
@@ -24,7 +26,7 @@ extension Exchange {
         (part, current.destination) = (file, .stream(HTTPBodySink(file)))
         let response: APIResponse
         do throws(TransportError) {
-            response = try await self.response(file.progress(progress))
+            response = try await self.response(ofFile(progress, accepting: statuses))
         } catch {
             throw file.mustStartAgain ? error.askingForRetry : error
         }

@@ -288,15 +288,11 @@ extension PartialFile: HTTPBodyReceiver {
         }
     }
 
-    /// Counts from the beginning of the whole body; what is not of the file does not count.
-    func progress(_ report: TransferProgress.Handler?) -> TransferProgress.Handler? {
-        guard let report else { return nil }
-        return { [self] progress in
-            guard case .download = progress.direction else { return report(progress) }
-            let (refusesBody, start, length) = state.withLock { ($0.refusesBody, $0.start, $0.record.length) }
-            guard !refusesBody else { return }
-            let total = length ?? progress.totalBytes.map { $0 + start }
-            report(TransferProgress(.download, completedBytes: progress.completedBytes + start, totalBytes: total))
-        }
+    /// Counts from the beginning of the whole body; `nil` for what is not of the file.
+    func progress(_ progress: TransferProgress) -> TransferProgress? {
+        let (refusesBody, start, length) = state.withLock { ($0.refusesBody, $0.start, $0.record.length) }
+        guard !refusesBody else { return nil }
+        let total = length ?? progress.totalBytes.map { $0 + start }
+        return TransferProgress(.download, completedBytes: progress.completedBytes + start, totalBytes: total)
     }
 }
