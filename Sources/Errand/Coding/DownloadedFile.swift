@@ -51,7 +51,7 @@ extension DownloadedFile {
     public static func removePartialFiles(in folder: URL) { PartialNames.removeUnused(in: folder.path) }
 
     private static func names(of destination: URL) -> PartialNames? {
-        (try? FilePlace(.file(destination))).map { PartialNames(of: $0.target) }
+        (try? FilePlace(.file(destination))).map { PartialNames(of: $0) }
     }
 }
 

@@ -28,23 +28,17 @@ struct PartialNames: Sendable {
     private static let longestName = 255 - ".\(fileEnding).json-tmp".utf8.count
     private static let maxAge: TimeInterval = 7 * 86_400
 
+    let place: FilePlace
     let file: URL
     var record: String { file.path + ".json" }
-    let folder: String
-    /// For errors.
-    private let what: String
-    /// Of a new file.
-    fileprivate let mode: mode_t
+    var folder: String { place.folder.path }
 
     /// Those of a file of the app; for a file whose name is not known, `stem` stands for the name.
-    init(of target: URL, stem: String? = nil, mode: mode_t = 0o666) {
-        let name = stem ?? target.lastPathComponent
-        let parent = target.deletingLastPathComponent()
-        let isLong = name.utf8.count > Self.longestName
-        let dotted = isLong ? ".\(Self.hash(name))" : ".\(name)"
-        file = parent.appendingPathComponent(dotted + Self.fileEnding, isDirectory: false)
-        (folder, self.mode) = (parent.path, mode)
-        what = stem == nil ? "to \(name)" : "of the same URL to its folder"
+    init(of place: FilePlace, stem: String? = nil) {
+        self.place = place
+        let name = stem ?? place.target.lastPathComponent
+        let dotted = name.utf8.count > Self.longestName ? ".\(Self.hash(name))" : ".\(name)"
+        file = place.folder.appendingPathComponent(dotted + Self.fileEnding, isDirectory: false)
     }
 
     static func hash(_ text: String) -> String { String(CookieFileFormat.checksum(text.utf8), radix: 16) }
@@ -72,7 +66,8 @@ struct PartialNames: Sendable {
     }
 
     var inUse: TransportError {
-        TransportError(.storage, "another download \(what) is running")
+        let what = place.isInFolder ? "of the same URL to its folder" : "to \(place.target.lastPathComponent)"
+        return TransportError(.storage, "another download \(what) is running")
     }
 
     // MARK: Files
@@ -149,7 +144,7 @@ final class LockedFile: Sendable {
         let path = names.file.path
         while true {
             let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK
-            let descriptor = try FileDescriptor(opening: path, flags, mode: names.mode)
+            let descriptor = try FileDescriptor(opening: path, flags, mode: names.place.modeOfPart)
             let status = try descriptor.status()
             if status.isFile {
                 guard let file = try LockedFile(locking: descriptor, at: path) else { continue }

@@ -59,11 +59,11 @@ struct PartialRecord: Codable, Sendable {
         return (record, min(longest, record.boot == currentBoot ? size : record.synced))
     }
 
-    /// Without `synchronizes`, nothing waits for the disk.
+    /// Does nothing for a body that cannot be continued; without `synchronizes`, nothing waits for the disk.
     func write(_ names: PartialNames, synchronizes: Bool) throws(SystemError) {
         var record = self
         record.boot = Self.currentBoot
-        guard let bytes = try? JSONEncoder().encode(record) else { return }
+        guard isResumable, let bytes = try? JSONEncoder().encode(record) else { return }
         let (temporary, folder) = (names.record + "-tmp", synchronizes ? names.folder : nil)
         // A killed process may have left it, and no other one writes it.
         unlink(temporary)

@@ -50,7 +50,7 @@ final class PartialFile: LoadFile {
         place = try FilePlace(destination)
         key = PartialRecord.key(of: resource, for: cookies?.account ?? "")
         let stem = place.isInFolder ? PartialNames.hash(resource.absoluteString) : nil
-        names = PartialNames(of: place.target, stem: stem, mode: place.modeOfPart)
+        names = PartialNames(of: place, stem: stem)
         location = FileLocation(names.file, target: place.target)
     }
 
@@ -209,7 +209,7 @@ extension PartialFile: HTTPBodyReceiver {
                 (state.record, state.offset, state.start, state.end) = (record, 0, 0, nil)
                 state.refusesBody = false
                 // Before the bytes, which are of no use without.
-                if record.isResumable { try record.write(names, synchronizes: false) }
+                try record.write(names, synchronizes: false)
             }
         }
     }
@@ -280,7 +280,7 @@ extension PartialFile: HTTPBodyReceiver {
         guard !state.withLock({ exchange(&$0.isSyncing, with: true) }) else { return }
         queue.async { [self] in
             let record = synchronize()
-            if let record, record.isResumable { try? record.write(names, synchronizes: true) }
+            try? record?.write(names, synchronizes: true)
             state.withLock { state in
                 state.isSyncing = false
                 if let record { state.record.synced = record.synced }

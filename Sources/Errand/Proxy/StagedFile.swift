@@ -30,7 +30,7 @@ final class StagedFile: LoadFile {
     /// Has the target's name, so that errors name the target.
     let url: URL
     let location: FileLocation
-    private let folder: String
+    private var folder: String { url.deletingLastPathComponent().path }
     /// Of no use when the load has succeeded, and kept otherwise.
     let part: PartialFile?
     private static let folderEnding = ".download"
@@ -44,7 +44,6 @@ final class StagedFile: LoadFile {
     init(at place: FilePlace, replacing part: PartialFile? = nil) {
         (self.place, self.part) = (place, part)
         let folder = place.folder.appendingPathComponent(".\(String.uniqueName)\(Self.folderEnding)", isDirectory: true)
-        self.folder = folder.path
         url = folder.appendingPathComponent(place.target.lastPathComponent, isDirectory: false)
         location = FileLocation(url, target: place.target)
     }
