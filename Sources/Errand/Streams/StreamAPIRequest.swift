@@ -53,16 +53,16 @@
     override func makeStream(of id: RequestID, _ method: HTTPMethod, for service: APIService) throws(APIError)
         -> (any StreamHandler)?
     {
-        guard let strategy else {
+        guard var strategy else {
             throw APIError(.invalidRequest, reason: "there is no strategy to read \(Element.self)")
         }
+        if method != .get { strategy.reconnects = false }
         // Not for a load that a hook of this one has begun.
         if let reader, case .caller = receivers[id] {
-            return StreamSession(strategy, method: method, for: service, clock: proxy.clock) { await reader.put($0) }
+            return StreamSession(strategy, for: service, clock: proxy.clock) { await reader.put($0) }
         }
         let scope = LoadScope()
-        return StreamSession(strategy, method: method, for: service, clock: proxy.clock) {
-            [weak self, proxy] elements in
+        return StreamSession(strategy, for: service, clock: proxy.clock) { [weak self, proxy] elements in
             await withCheckedContinuation { continuation in
                 proxy.deliver {
                     if proxy.loads.contains(id) { scope.run { self?.receive(elements, of: id) } }

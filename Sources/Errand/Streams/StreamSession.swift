@@ -18,7 +18,6 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
     private static var defaultDelay: Duration { .seconds(3) }
 
     private let strategy: StreamStrategy<Element>
-    private let mayReconnect: Bool
     private let readsFailures: Bool
     private let clock: any APIClock
     /// Returns when the elements are received.
@@ -28,13 +27,11 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
 
     init(
         _ strategy: StreamStrategy<Element>,
-        method: HTTPMethod,
         for service: APIService,
         clock: any APIClock,
         deliver: @escaping @Sendable ([Element]) async -> Void
     ) {
         (self.strategy, self.clock, self.deliver) = (strategy, clock, deliver)
-        mayReconnect = strategy.isOfEvents && strategy.reconnects && method == .get
         readsFailures = service.envelope != nil || service.failureReader != nil
         reader = StreamReader(strategy, for: service)
     }
@@ -87,7 +84,8 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
         let connection = connection.withLock(\.self)
         let hasOpened = connection.isOpen || connection.attempts > 0
         let isLost = error.map { [.transport, .noNetwork, .timeout].contains($0.type) || $0.isOfUndecidedLogin }
-        guard mayReconnect, hasOpened, !connection.hasEnded, isLost ?? connection.isOpen else { return nil }
+        let mayReconnect = strategy.isOfEvents && strategy.reconnects && hasOpened && !connection.hasEnded
+        guard isLost ?? connection.isOpen, mayReconnect else { return nil }
         let isProven = connection.isOpen && clock.uptime - connection.start >= connection.leastTime
         let attempts = isProven || reader.parser.hasEvent ? 0 : connection.attempts
         reader.parser.reconnect()
