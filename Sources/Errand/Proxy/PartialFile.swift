@@ -138,11 +138,9 @@ final class PartialFile: LoadFile {
 
     /// Throws for a page in the place of the rest of a file that is none, such as that of a captive portal.
     func refusePage(_ headers: HTTPHeaders) throws(TransportError) {
-        guard headers.mediaType == "text/html", let type = state.withLock(\.record.mediaType), type != "text/html"
-        else {
-            return
+        if headers.mediaType == "text/html", let type = state.withLock(\.record.mediaType), type != "text/html" {
+            throw TransportError(.badResponse, "the server sent an HTML page in the place of the rest of the file")
         }
-        throw TransportError(.badResponse, "the server sent an HTML page in the place of the rest of the file")
     }
 }
 
@@ -150,11 +148,10 @@ extension PartialFile: HTTPBodyReceiver {
     var expectation: HTTPBodyExpectation { .large }
 
     func begin(status: Int, headers: HTTPHeaders) throws(TransportError) -> Bool {
-        // Also of a request for the whole.
-        let isWhole = headers.hasRangeOfWhole == true
         let isContinuing = state.withLock(\.isContinuing)
         switch status {
-        case 206 where !isWhole || isContinuing,
+        // Others respond with it to a request for the whole.
+        case 206 where headers.hasRangeOfWhole != true || isContinuing,
             // Some servers send a part with the status of the whole.
             200 where headers.hasRangeOfWhole == false && isContinuing:
             try continueBody(headers)

@@ -50,10 +50,8 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
     }
 
     func begin(status: Int, headers: HTTPHeaders) throws(TransportError) -> Bool {
-        guard (200..<300).contains(status), status != 204 else {
-            if status == 204 { connection.withLock { $0.hasEnded = true } }
-            return false
-        }
+        if status == 204 { connection.withLock { $0.hasEnded = true } }
+        guard (200..<300).contains(status), status != 204 else { return false }
         if strategy.isOfEvents, status != 200 || headers.mediaType != "text/event-stream" {
             // It may be a failure in an envelope, such as an expired login, which is read like that of any load.
             if status == 200, readsFailures, headers.isJSON { return false }
