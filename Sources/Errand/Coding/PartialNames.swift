@@ -5,19 +5,18 @@ import Synchronization
 struct PartialNames: Sendable {
     /// A load that has the files, or asks for them.
     final class Holder: Sendable {
-        let isLeaving = Atomic(false)
-        /// 0 until the load has decided whether it keeps the files, 1 if the app has removed them before, 2 afterwards.
-        private let decision = Atomic(0)
+        /// 1 from when the load leaves the files, 2 if the app has removed them since, and 3 when it has decided whether it keeps
+        /// them.
+        fileprivate let stage: Atomic<Int>
+        fileprivate let waiters = Lock<[CheckedContinuation<Void, Never>]?>([])
+
+        init(stage: Int = 0) { self.stage = Atomic(stage) }
+
+        var isLeaving: Bool { stage.load(ordering: .acquiring) > 0 }
+        func willLeave() { _ = stage.compareExchange(expected: 0, desired: 1, ordering: .acquiringAndReleasing) }
 
         /// Returns whether the app has removed the files; called once.
-        func decidesToRemove() -> Bool { decision.exchange(2, ordering: .acquiringAndReleasing) == 1 }
-
-        /// Returns `false` if it is too late.
-        fileprivate func remove() -> Bool {
-            decision.compareExchange(expected: 0, desired: 1, ordering: .acquiringAndReleasing).original != 2
-        }
-
-        fileprivate let waiters = Lock<[CheckedContinuation<Void, Never>]?>([])
+        func decidesToRemove() -> Bool { stage.exchange(3, ordering: .acquiringAndReleasing) == 2 }
     }
 
     /// Those of this process, by path; another process is found by the lock of the file.
@@ -50,7 +49,7 @@ struct PartialNames: Sendable {
         while true {
             let other = Self.holders.withLock { $0.value(for: file.path, orElse: holder) }
             guard other !== holder else { return true }
-            guard other.isLeaving.load(ordering: .acquiring) else { return false }
+            guard other.isLeaving else { return false }
             await withCheckedContinuation { continuation in
                 let isWaiting = other.waiters.withLock { $0?.append(continuation) != nil }
                 if !isWaiting { continuation.resume() }
@@ -83,10 +82,8 @@ struct PartialNames: Sendable {
     ///
     /// Returns the load that has the file instead.
     private static func whileUnused(_ path: String, _ body: (_ exists: Bool) -> Void) -> Holder? {
-        let own = Holder()
         // It has the file only for a moment.
-        own.isLeaving.store(true, ordering: .releasing)
-        _ = own.decidesToRemove()
+        let own = Holder(stage: 3)
         let other = holders.withLock { $0.value(for: path, orElse: own) }
         guard other === own else { return other }
         defer { leave(path, own) }
@@ -102,7 +99,8 @@ struct PartialNames: Sendable {
 
     private static func whenUnused(_ path: String, _ remove: (_ exists: Bool) -> Void) {
         while let holder = whileUnused(path, remove) {
-            guard holder.isLeaving.load(ordering: .acquiring), !holder.remove() else { return }
+            let former = holder.stage.compareExchange(expected: 1, desired: 2, ordering: .acquiringAndReleasing)
+            guard former.original == 3 else { return }
             // It leaves them at once.
             sched_yield()
         }
@@ -129,8 +127,7 @@ struct PartialNames: Sendable {
             // A record is as old as its file.
             let times = [part, path].compactMap { stat(ofEntry: $0)?.modificationTime.tv_sec }
             let isOld = times.allSatisfy { Date().timeIntervalSince1970 - TimeInterval($0) > Self.maxAge }
-            guard isOld || version != "1" else { return }
-            _ = Self.whileUnused(part) { _ in unlink(path) }
+            if isOld || version != "1" { _ = Self.whileUnused(part) { _ in unlink(path) } }
         }
     }
 }

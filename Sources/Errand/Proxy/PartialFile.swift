@@ -82,12 +82,12 @@ final class PartialFile: LoadFile {
     }
 
     private func reporting(_ body: () throws(SystemError) -> Void) throws(TransportError) {
-        do throws(TransportError) {
-            try target.reporting(body)
+        do throws(SystemError) {
+            try body()
         } catch {
             // Some file systems have no `flock(2)`.
-            let cause = error.underlying as? SystemError
-            throw cause?.call == "flock" && cause?.number == EWOULDBLOCK ? names.inUse : error
+            let isInUse = error.call == "flock" && error.number == EWOULDBLOCK
+            throw isInUse ? names.inUse : TransportError(cannotWrite: target, error)
         }
     }
 
@@ -111,9 +111,9 @@ final class PartialFile: LoadFile {
     var canContinue: Bool { isResumable.load(ordering: .relaxed) }
 
     /// Without the lock, which is held while the disk is written to.
-    private var isEnding: Bool { holder.isLeaving.load(ordering: .acquiring) }
+    private var isEnding: Bool { holder.isLeaving }
 
-    func willDiscard() { holder.isLeaving.store(true, ordering: .releasing) }
+    func willDiscard() { holder.willLeave() }
 
     /// Only the first call finds the file open.
     func discard(isRefused: Bool) {
@@ -278,10 +278,7 @@ extension PartialFile: HTTPBodyReceiver {
         queue.async { [self] in
             let record = synchronize()
             try? record?.write(names, synchronizes: true)
-            state.withLock { state in
-                state.isSyncing = false
-                if let record { state.record.synced = record.synced }
-            }
+            state.withLock { ($0.isSyncing, $0.record.synced) = (false, record?.synced ?? $0.record.synced) }
         }
     }
 
