@@ -42,8 +42,6 @@ final class TransferMeter: Sendable {
         var (start, latest): (Mark?, Mark?) = (nil, nil)
     }
 
-    private static let interval = Duration.seconds(1)
-
     let kind: ActiveRequest.Kind
     /// Whether a later load may continue the transfer.
     let resumes: Bool
@@ -73,7 +71,7 @@ final class TransferMeter: Sendable {
                 || progress.completedBytes < former?.completedBytes ?? 0
             state.progress = progress
             guard !isNew, let latest = state.latest else { return (state.start, state.latest) = (mark, mark) }
-            if mark.uptime - latest.uptime >= Self.interval { (state.start, state.latest) = (latest, mark) }
+            if mark.uptime - latest.uptime >= .seconds(1) { (state.start, state.latest) = (latest, mark) }
         }
     }
 }

@@ -45,10 +45,7 @@ struct HTTPBodyWriter: ~Copyable {
 
     mutating func append(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
         if let receiver { return try receiver.receive(bytes) }
-        if let file {
-            do throws(SystemError) { try descriptor?.writeAll(bytes) } catch { throw .init(cannotWrite: file, error) }
-            return
-        }
+        if let file { return try file.reporting { () throws(SystemError) in try descriptor?.writeAll(bytes) ?? () } }
         guard bytes.count <= limit - body.count else { throw TransportError(tooLargeBody: limit) }
         guard let start = bytes.baseAddress else { return }
         body.append(start.assumingMemoryBound(to: UInt8.self), count: bytes.count)
@@ -56,8 +53,7 @@ struct HTTPBodyWriter: ~Copyable {
 
     /// Many file systems report a full disk only when the bytes are on the disk.
     func synchronize() throws(TransportError) {
-        guard let file else { return }
-        do throws(SystemError) { try descriptor?.synchronize() } catch { throw .init(cannotWrite: file, error) }
+        try file?.reporting { () throws(SystemError) in try descriptor?.synchronize() ?? () }
     }
 }
 
