@@ -146,11 +146,9 @@ final class FilePlace: Sendable {
 
     /// `former` is the name that an earlier response had, which the one of the rest need not repeat.
     func setName(from headers: HTTPHeaders, url: URL, former: String? = nil) {
-        name.withLock { name in
-            guard name != nil else { return }
-            let header = headers["Content-Disposition"].flatMap(ContentDisposition.filename)
-            name = SafeFilename.name(header ?? former, url: url)
-        }
+        guard isInFolder else { return }
+        let header = headers["Content-Disposition"].flatMap(ContentDisposition.filename)
+        name.withLock { $0 = SafeFilename.name(header ?? former, url: url) }
     }
 
     private var former: stat? { stat(ofEntry: target.path).flatMap { $0.isFile ? $0 : nil } }

@@ -175,8 +175,7 @@ public final class APIProxy: Sendable {
     /// - Returns: Whether this call ended the load; `false` also for a download whose server does not say how to continue it.
     @discardableResult
     public func pauseRequest(_ id: RequestID) -> Bool {
-        guard loads[id]?.canContinue == true else { return false }
-        return cancelRequest(id)
+        loads[id]?.canContinue == true && cancelRequest(id)
     }
 
     /// Cancels these loads, as ``cancelRequest(_:)`` does.

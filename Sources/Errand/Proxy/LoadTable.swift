@@ -204,13 +204,10 @@ struct ActiveLoad {
     fileprivate(set) var box: Boxed<Transfer>?
 
     /// What loads have that do not transfer everything in memory.
-    struct Transfer {
-        var meter: TransferMeter?
-        var file: (any LoadFile)?
-    }
+    typealias Transfer = (meter: TransferMeter?, file: (any LoadFile)?)
 
     fileprivate var transfer: Transfer {
-        get { box?.wrappedValue ?? Transfer() }
+        get { box?.wrappedValue ?? (nil, nil) }
         set { if box != nil || newValue.meter != nil || newValue.file != nil { box = Boxed(wrappedValue: newValue) } }
     }
     var meter: TransferMeter? { transfer.meter }
