@@ -84,8 +84,7 @@ extension ResponseSerializer<DownloadedFile> {
         Self(from: .file, decoding: .none) { response, reader in
             try reader.checkEnvelope(of: &response)
             guard let location = response.fileLocation else {
-                let reason = "the response with status \(response.status) is not in a file"
-                throw APIError(.decoding, reason: reason)
+                throw APIError(.decoding, reason: "the response with status \(response.status) is not in a file")
             }
             return DownloadedFile(location)
         }

@@ -34,8 +34,7 @@ struct PartialRecord: Codable, Sendable {
         // A part of a coded body is not one of the decoded body.
         guard !headers.hasContentCoding else { return }
         length = try? BodyFraming(headers).contentLength()
-        guard headers["Accept-Ranges"]?.lowercased() != "none" else { return }
-        validator = headers.strongValidator
+        if headers["Accept-Ranges"]?.lowercased() != "none" { validator = headers.strongValidator }
     }
 
     /// Returns the record of a file, and the number of bytes that are there; 0 where they are of no use.

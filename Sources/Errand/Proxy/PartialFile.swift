@@ -236,10 +236,8 @@ extension PartialFile: HTTPBodyReceiver {
     }
 
     func hasRoom(orCall ready: @escaping @Sendable () -> Void) -> Bool {
-        let isFull = state.withLock { state in
-            state.isSyncing && !isEnding && state.offset - state.record.synced >= Self.unsyncedLimit
-        }
-        // When that is written which the queue writes now.
+        let isFull = state.withLock { $0.isSyncing && $0.offset - $0.record.synced >= Self.unsyncedLimit }
+        // When that is written which the queue writes now, also once the load has left the file.
         if isFull { queue.async(execute: ready) }
         return !isFull
     }

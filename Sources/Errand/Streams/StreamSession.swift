@@ -80,10 +80,9 @@ final class StreamSession<Element: Sendable>: StreamHandler, @unchecked Sendable
 
     func reconnectionDelay(after error: APIError?) -> Duration? {
         let connection = connection.withLock(\.self)
-        let hasOpened = connection.isOpen || connection.attempts > 0
         let isLost = error.map { [.transport, .noNetwork, .timeout].contains($0.type) || $0.isOfUndecidedLogin }
-        let mayReconnect = strategy.isOfEvents && strategy.reconnects && hasOpened && !connection.hasEnded
-        guard isLost ?? connection.isOpen, mayReconnect else { return nil }
+        let mayContinue = strategy.isOfEvents && strategy.reconnects && !connection.hasEnded
+        guard mayContinue, isLost ?? connection.isOpen, connection.isOpen || connection.attempts > 0 else { return nil }
         let isProven = connection.isOpen && clock.uptime - connection.start >= connection.leastTime
         let attempts = isProven || reader.parser.hasEvent ? 0 : connection.attempts
         reader.parser.reconnect()
