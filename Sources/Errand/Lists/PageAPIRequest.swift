@@ -105,7 +105,14 @@ extension PageAPIRequest: Pager {
     var hasPages: Bool { list.loaded.pageCount > 0 }
     var lastPageLoad: RequestID? { list.lastPageLoad }
 
+    var loadedSince: Duration? { list.loadedSince }
+    var isLoadingFirstPage: Bool { list.isLoadingFirstPage(isActive: proxy.loads.contains) }
+
     func input(of part: ListPart) -> LoadInput { list.input(of: part) }
+
+    func path(of part: ListPart, in session: @autoclosure () -> UserSession) -> String? {
+        part == .first ? nil : list.path(in: session())
+    }
 
     func decision(for part: ListPart) -> PageLoadDecision {
         list.decision(for: part, in: proxy.userSession(of: serviceForNewLoad), isActive: proxy.loads.contains)
@@ -184,6 +191,11 @@ extension PageAPIRequest: Pager {
         if let change { changes.append(change) }
         changeCount += 1
         return change == nil ? nil : { self.notifyObserver() }
+    }
+
+    func keepLoadedPages() {
+        list.keepLoadedPages()
+        changeCount += 1
     }
 
     private func accept(_ content: any Sendable, in response: APIResponse?, of id: RequestID) -> ListChange? {

@@ -28,6 +28,9 @@ struct PagedList<Item> {
     private var stagedSession: UserSession?
     // The pages that a refresh of all pages has received so far.
     private(set) var staged = LoadedPages<Item>()
+    // When the first of each was received.
+    private(set) var loadedSince: Duration?
+    private var stagedSince: Duration?
 
     /// Whether the list has been edited before each of so many responses that the part is not requested again.
     var isEditedTooOften: Bool { repeatCount > 10 }
@@ -157,12 +160,13 @@ struct PagedList<Item> {
         loadedInput = received.input
         switch received.part {
         case .first:
-            (loaded, session) = (LoadedPages(), received.session)
+            (loaded, session, loadedSince) = (LoadedPages(), received.session, response.receivedAt)
             loaded.append(withReplacements(page.items, rules), info: info, rules: rules)
             resetStates()
             return .reload
         case .all, .remaining:
             stagedSession = received.session
+            if received.part == .all { stagedSince = response.receivedAt }
             let change = stage(withReplacements(page.items, rules), info: info, rules: rules)
             if followUp == .first { reloadInput = received.input }
             return change
@@ -202,6 +206,13 @@ struct PagedList<Item> {
         loaded.end()
         appendState = .end
         return .rows(inserted: loaded.insertedRows, removed: 0..<0)
+    }
+
+    /// The list has what was wanted: no refresh of something else replaces it, or is tried again.
+    mutating func keepLoadedPages() {
+        if let part = pending?.part, [.first, .all, .remaining].contains(part) { pending = nil }
+        (followUp, staged, refreshState, refreshesAll) = (nil, LoadedPages(), .idle, false)
+        reloadInput = loadedInput
     }
 
     /// Items and positions do not change.
@@ -260,7 +271,7 @@ extension PagedList {
     }
 
     private mutating func replaceByStaged() -> ListChange {
-        (loaded, session) = (staged, stagedSession)
+        (loaded, session, loadedSince) = (staged, stagedSession, stagedSince)
         lastPageLoad = nil
         staged = LoadedPages()
         resetStates()
@@ -313,6 +324,13 @@ extension PagedList {
         let position = part == .previous ? loaded.previous : loaded.next
         return position == nil ? .skip : .begin(part)
     }
+
+    func isLoadingFirstPage(isActive: (RequestID) -> Bool) -> Bool {
+        pending.map { $0.part == .first && isActive($0.id) } ?? false
+    }
+
+    /// Of the loaded pages; `nil` for those of another account or environment.
+    func path(in session: UserSession) -> String? { isSame(session, self.session) ? loadedInput.path : nil }
 
     /// A page that is added to the list has the parameters of the loaded pages.
     func input(of part: ListPart) -> LoadInput {

@@ -13,6 +13,9 @@ import Foundation
     /// Each `{name}` in the path is replaced by the parameter of that name, encoded as one segment; write a literal brace as
     /// `%7B`. An absolute URL keeps its query, and parameters may be added to it. If the URL has another origin, the load fails
     /// with `security` before it is sent, because the service's headers are for its origin alone.
+    ///
+    /// A ``PageAPIRequest`` reads it for each first page. The pages that are added, and ``APIManager/refreshAll()``, have that of
+    /// the list, unless the account or the environment has changed.
     var path: String { get }
 
     /// The request method.
@@ -46,9 +49,10 @@ extension APIManager {
     /// Ends a load at once with the ``response`` that the request has, if it is young enough and was loaded with the same
     /// parameters, path, service and login; otherwise loads.
     ///
-    /// For a screen that appears again: nothing is sent, and the ending is delivered as usual, after this call has returned. If a
-    /// load is running, no other one begins, whatever its parameters are. The parameters are compared as they are encoded in
-    /// JSON, before hooks and adapters change them.
+    /// For a screen that appears again: nothing is sent, and the ending is delivered as usual, after this call has returned. If the
+    /// newest load is running and sends the same, no other one begins; ``BaseAPIRequest/restartPolicy`` decides about what else
+    /// runs. The parameters are compared as they are encoded in JSON, before hooks and adapters change them. A list is as old as
+    /// its first page, and a refresh of it that is loading, or has failed, is given up.
     ///
     /// - Parameters:
     ///   - maxAge: The greatest time since the response was received, or confirmed by the server.
@@ -58,26 +62,36 @@ extension APIManager {
     public func loadIfNeeded(maxAge: Duration, params: RequestParams = .source) -> RequestID {
         let service = serviceForNewLoad
         let role = LoginRole(of: self, for: service)
-        if let running = loads.last(where: { proxy.join($0, as: role) }) {
-            return join(running, receiver: .delegate)
+        if let last = loads.last, history.isBeginning(last), proxy.join(last, as: role) {
+            return join(last, receiver: .delegate)
         }
         var input = LoadInput(params)
         if input.isFromSource { input.sourceParams = .some(paramSource?.params(for: self)) }
         let draft = RequestDraft(method: method, path: path)
-        guard let content,
-            let former = history.content(
-                of: input.sourceParams ?? input.params,
-                from: LoadOrigin(draft, service, proxy.jar(for: service)),
-                maxAge: maxAge,
-                at: proxy.clock.uptime,
-                encoder: service?.encoder ?? JSONEncoder()
-            )
-        else { return begin(input: input) }
+        let wanted = WantedLoad(
+            params: input.sourceParams ?? input.params,
+            origin: LoadOrigin(draft, service, proxy.jar(for: service)),
+            encoder: service?.encoder ?? JSONEncoder()
+        )
+        let start = pager?.loadedSince
+        let former =
+            content == nil
+            ? nil : history.content(of: wanted, maxAge: maxAge, since: start, at: proxy.clock.uptime)
+        // What adds a page to a list that is too old does not load that again.
+        let mayJoin = former != nil || pager?.isLoadingFirstPage != false
+        if mayJoin, let running = loads.last, history.sends(wanted, in: running), proxy.join(running, as: role) {
+            return join(running, receiver: .delegate)
+        }
+        guard let content, let former else { return begin(input: input) }
         let options = options
+        if let running = loadToJoin(restartPolicy, as: role, in: wanted.origin.session) {
+            return join(running, receiver: .delegate)
+        }
+        pager?.keepLoadedPages()
         let load = Load(of: self, draft, to: service, role: role, observing: options)
         loads.append(load.id)
         proxy.loads.insert(load.activeLoad(with: options))
-        history.keepFormer(input.sourceParams ?? input.params, of: load.id)
+        history.keepFormer(wanted.params, of: load.id, from: wanted.origin)
         load.trace?.begin()
         load.end(withFormer: content, former)
         return load.id
@@ -86,10 +100,10 @@ extension APIManager {
     /// Begins a load, whose ending is delivered to exactly one method of the delegate.
     ///
     /// Calls the param source, the hooks, the interceptor and the validator, then returns. The load always ends after this call
-    /// has returned, even if one of them refuses it. If ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load is running,
-    /// no load begins, and the parameters and the indicator are ignored. On a ``PageAPIRequest``, this loads the first page;
-    /// `.ignoreNew` then applies only to a load of the first page, and a load of any other page is cancelled, or, with
-    /// `.concurrent`, ends without its page being added.
+    /// has returned, even if one of them refuses it. If ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load is running
+    /// that is not of another account or environment, no load begins, the parameters are ignored, and the indicator is that of the
+    /// running load as well. On a ``PageAPIRequest``, this loads the first page; `.ignoreNew` then applies only to a load of the
+    /// first page, and a load of any other page is cancelled, or, with `.concurrent`, ends without its page being added.
     ///
     /// - Parameters:
     ///   - params: The parameters, which ``BaseAPIRequest/reformParams(_:)`` may change; those of the param source by default.

@@ -321,6 +321,8 @@ public enum RestartPolicy: Sendable {
     /// The earlier loads are cancelled.
     case cancelPrevious
     /// No new load begins, but for a reload of a list; the call returns the ID of the running load.
+    ///
+    /// A running load of another account or environment is cancelled instead.
     case ignoreNew
     /// All loads run, and every ending is delivered; an older response never replaces a newer one.
     case concurrent

@@ -14,20 +14,13 @@ extension APIManager {
     ) -> RequestID {
         // A hook that is read here may begin a load, which is then older than this one.
         let (policy, service) = (restartPolicy, serviceForNewLoad)
+        let path = pager?.path(of: part, in: proxy.userSession(of: service)) ?? path
         let (draft, options) = (RequestDraft(method: method, path: path), options)
         let role = LoginRole(of: self, for: service)
-        switch policy {
-        case .ignoreNew:
-            // The first page of a list replaces any other that is loading.
-            if part == .first, case .begin? = pager?.decision(for: .first) { cancelAllRequests() }
-            // A further page that is loading has been joined already; what else runs, does not load it.
-            let isFurtherPage = [.next, .prefetch, .previous].contains(part)
-            if !isFurtherPage, let running = loads.last(where: { proxy.join($0, as: role) }) {
-                if let ended { wait(for: running, ended) }
-                return join(running, receiver: receiver)
-            }
-        case .cancelPrevious: cancelAllRequests()
-        case .concurrent: break
+        if let running = loadToJoin(policy, loading: part, as: role, in: proxy.userSession(of: service)) {
+            if let indicator { SharedIndicators.show(indicator, message, of: running) }
+            if let ended { wait(for: running, ended) }
+            return join(running, receiver: receiver)
         }
         // What follows a reload is a part of it.
         if isReload || part == .first && input != nil { pager?.isReloading = isReload }
@@ -49,6 +42,7 @@ extension APIManager {
         // For the following loads of a list, the param source is called again.
         var listInput = input
         listInput.sourceParams = nil
+        if pager != nil { listInput.path = path }
         // Before the hooks below: a load that they begin in a list is newer than this one.
         let page = Result { () throws(APIError) in
             try pager?.loadWillBegin(load.id, of: part, input: listInput, from: service)
@@ -59,6 +53,28 @@ extension APIManager {
         if let indicator { SharedIndicators.show(indicator, message, of: load.id) }
         load.send { () throws(APIError) in try load.call(input, page, options, of: self) }
         return load.id
+    }
+
+    /// Cancels what a new load replaces; returns the running load that is to be joined instead.
+    func loadToJoin(
+        _ policy: RestartPolicy,
+        loading part: ListPart = .first,
+        as role: LoginRole,
+        in session: @autoclosure () -> UserSession
+    ) -> RequestID? {
+        switch policy {
+        case .ignoreNew:
+            // The first page of a list replaces any other that is loading.
+            if part == .first, case .begin? = pager?.decision(for: .first) { cancelAllRequests() }
+            // A further page that is loading has been joined already; what else runs, does not load it.
+            guard ![.next, .prefetch, .previous].contains(part) else { return nil }
+            // Its response would be shown to another user, or in another environment.
+            if let newest = loads.last, history.isElsewhere(newest, than: session()) { cancelAllRequests() }
+            return loads.last { proxy.join($0, as: role) }
+        case .cancelPrevious: cancelAllRequests()
+        case .concurrent: break
+        }
+        return nil
     }
 }
 
@@ -165,7 +181,7 @@ extension APIManager {
             input.session = Boxed(wrappedValue: origin.session)
         }
         var draft = RequestDraft(method: origin.method, path: origin.path)
-        draft.params = manager.reformParams(manager.params(from: input, of: id))
+        draft.params = manager.reformParams(manager.params(from: input, of: id, origin))
         guard proxy.loads.contains(id) else { return nil }
         draft.headers = manager.headers
         draft.serializer = manager.requestSerializer

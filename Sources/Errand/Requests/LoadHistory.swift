@@ -13,6 +13,8 @@ struct LoadInput: Sendable {
     fileprivate(set) var isFromSource = false
     /// What the param source has returned already.
     var sourceParams: APIParams??
+    /// Of the first page of a list, for the pages that are added to it.
+    var path: String?
 }
 
 extension LoadInput {
@@ -30,7 +32,9 @@ extension LoadInput {
 }
 
 /// What a load is one of, besides its parameters.
-struct LoadOrigin: Equatable {
+///
+/// A class, because the load has it, and its request twice.
+final class LoadOrigin: Sendable {
     let method: HTTPMethod
     let path: String
     let session: UserSession
@@ -41,6 +45,16 @@ struct LoadOrigin: Equatable {
         (method, path) = (draft.method, draft.path)
         (session, generation) = (UserSession(of: service, cookies), service?.login.generation)
     }
+
+    /// Whether the response to one is that to the other.
+    func hasSameResponse(as other: LoadOrigin) -> Bool {
+        isSame(as: other) && session == other.session && generation == other.generation
+    }
+
+    /// Whatever the login is that a load has begun with: it is sent with the current one.
+    func isSame(as other: LoadOrigin) -> Bool {
+        method == other.method && path == other.path && session.isOfSameAccount(as: other.session)
+    }
 }
 
 /// Which loads of a request are the newest, and what ``BaseAPIRequest/loadAgain()`` sends.
@@ -49,8 +63,8 @@ struct LoadHistory {
     private var newestResponse: RequestID?
     private(set) var newestSuccess: RequestID?
     private var newestLookup: RequestID?
-    private var newestInput: (id: RequestID, input: LoadInput)?
-    /// What the response of the request was loaded with, and when it was received; `nil` if that is not known.
+    private var newestInput: (id: RequestID, input: LoadInput, origin: LoadOrigin)?
+    /// What the response of the request was loaded with; `nil` if that is not known.
     private var content: (params: APIParams?, origin: LoadOrigin, response: APIResponse)?
 
     var inputAgain: LoadInput? { newestInput?.input }
@@ -58,19 +72,18 @@ struct LoadHistory {
     /// The param source may have begun a newer load, whose input stays.
     ///
     /// Of a load that sends the newest one again, which may be cancelled before its hooks are read, the parts and the key stay.
-    mutating func keep(_ params: APIParams?, of input: LoadInput? = nil, id: RequestID) {
+    mutating func keep(_ params: APIParams?, of input: LoadInput, id: RequestID, from origin: LoadOrigin) {
         if let newestInput, newestInput.id > id { return }
-        var kept = input ?? LoadInput()
+        var kept = input
         (kept.params, kept.isFromSource, kept.sourceParams) = (params, false, nil)
-        newestInput = (id, kept)
+        newestInput = (id, kept, origin)
     }
     /// For a load that sends nothing: `params` are those of the newest success, perhaps with its parts.
-    mutating func keepFormer(_ params: APIParams?, of id: RequestID) {
+    mutating func keepFormer(_ params: APIParams?, of id: RequestID, from origin: LoadOrigin) {
         guard let newestInput, newestInput.id == newestSuccess else {
-            let session = content.map { Boxed(wrappedValue: $0.origin.session) }
-            return keep(params, of: LoadInput(session: session), id: id)
+            return keep(params, of: LoadInput(session: Boxed(wrappedValue: origin.session)), id: id, from: origin)
         }
-        self.newestInput = (id, newestInput.input)
+        self.newestInput = (id, newestInput.input, origin)
     }
     mutating func keep(of id: RequestID, _ change: (inout LoadInput) -> Void) {
         guard var newest = newestInput, newest.id == id else { return }
@@ -107,24 +120,43 @@ struct LoadHistory {
     /// The list has not taken the page.
     mutating func removeContent() { content = nil }
 
-    /// Returns the response of the request if it is no older than `maxAge`, and of the same parameters and session.
-    func content(
-        of params: APIParams?,
-        from origin: LoadOrigin,
-        maxAge: Duration,
-        at uptime: Duration,
-        encoder: JSONEncoder
-    ) -> APIResponse? {
-        guard let content, content.origin == origin, let receivedAt = content.response.receivedAt,
-            uptime - receivedAt <= maxAge
-        else {
-            return nil
-        }
+    /// Returns the response of the request if it, and what was received at `start`, is no older than `maxAge`, and of the same
+    /// parameters and session.
+    func content(of wanted: WantedLoad, maxAge: Duration, since start: Duration?, at uptime: Duration) -> APIResponse? {
+        guard let content, content.origin.hasSameResponse(as: wanted.origin),
+            let receivedAt = content.response.receivedAt, uptime - min(start ?? receivedAt, receivedAt) <= maxAge
+        else { return nil }
         // The app may have moved it, as is usual for a temporary one.
         if let file = content.response.file, stat(ofTarget: file.path) == nil { return nil }
-        let (old, new) = (try? content.params?.json(with: encoder), try? params?.json(with: encoder))
-        guard old == new, (content.params == nil) == (params == nil) else { return nil }
+        guard wanted.hasSameParams(as: content.params) else { return nil }
         return content.response.from(.cache, age: uptime - receivedAt, at: uptime)
+    }
+
+    /// Whether a load is in its hooks, and what it sends is not known yet.
+    func isBeginning(_ id: RequestID) -> Bool { newestInput.map { $0.id < id } ?? true }
+
+    /// Whether a load that has not ended, and is the newest one, sends what is wanted.
+    func sends(_ wanted: WantedLoad, in id: RequestID) -> Bool {
+        guard let newestInput, newestInput.id == id, newestInput.origin.isSame(as: wanted.origin) else { return false }
+        return wanted.hasSameParams(as: newestInput.input.params)
+    }
+
+    /// Whether a load is one of another environment, or of another jar, as each account has its own.
+    func isElsewhere(_ id: RequestID, than session: UserSession) -> Bool {
+        guard let newestInput, newestInput.id == id else { return false }
+        return newestInput.origin.session.isElsewhere(than: session)
+    }
+}
+
+/// What a load would send that may not be needed.
+struct WantedLoad {
+    let params: APIParams?
+    let origin: LoadOrigin
+    let encoder: JSONEncoder
+
+    fileprivate func hasSameParams(as other: APIParams?) -> Bool {
+        let (old, new) = (try? other?.json(with: encoder), try? params?.json(with: encoder))
+        return old == new && (other == nil) == (params == nil)
     }
 }
 

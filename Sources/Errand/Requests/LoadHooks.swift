@@ -8,9 +8,9 @@ extension BaseAPIRequest {
         return APIService.forNewLoad(service, inheriting: owner, or: proxy.defaultService)
     }
 
-    func params(from input: LoadInput, of id: RequestID) -> APIParams? {
+    func params(from input: LoadInput, of id: RequestID, _ origin: LoadOrigin) -> APIParams? {
         let params = input.isFromSource ? input.sourceParams ?? paramSource?.params(for: self) : input.params
-        history.keep(params, of: input, id: id)
+        history.keep(params, of: input, id: id, from: origin)
         return params
     }
 

@@ -6,9 +6,14 @@
     /// still be a stored one without a response.
     var isReloading: Bool { get set }
     var lastPageLoad: RequestID? { get }
+    /// When the first of the loaded pages was received; `nil` without pages.
+    var loadedSince: Duration? { get }
+    var isLoadingFirstPage: Bool { get }
     var followUp: ListPart? { get }
 
     func input(of part: ListPart) -> LoadInput
+    /// The path of the pages that there are; `nil` for the first one, and for pages of another account or environment.
+    func path(of part: ListPart, in session: @autoclosure () -> UserSession) -> String?
     func decision(for part: ListPart) -> PageLoadDecision
 
     /// Returns what requests the page.
@@ -37,6 +42,9 @@
         with result: Result<any Sendable, APIError>,
         response: APIResponse?
     ) -> (() -> Void)?
+
+    /// A load is not needed: the pages that there are, are those that it would have loaded.
+    func keepLoadedPages()
 }
 
 /// The part of a list that a load requests.

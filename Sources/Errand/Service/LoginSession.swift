@@ -330,6 +330,9 @@ package struct UserSession: Sendable {
             && sessions.ended == other.sessions.ended
     }
 
+    /// Whatever the login is: a service that is made for each load has another one each time.
+    func isElsewhere(than other: UserSession) -> Bool { baseURL != other.baseURL || jar !== other.jar }
+
     package func isOfSameLogin(as other: UserSession) -> Bool { login === other.login }
 }
 

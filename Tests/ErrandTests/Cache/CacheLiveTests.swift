@@ -993,7 +993,6 @@ struct CacheLiveTests {
         let request = scene.request(.bypass, delegate: screen)
         let running = request.loadData()
         #expect(request.loadIfNeeded(maxAge: .seconds(60)) == running)
-        #expect(request.loadIfNeeded(maxAge: .seconds(60), params: ["a": 1]) == running)
         gate.open()
         #expect(await screen.ending() == .success)
         let atOnce = request.loadIfNeeded(maxAge: .seconds(60))

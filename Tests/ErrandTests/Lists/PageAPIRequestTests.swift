@@ -350,7 +350,7 @@ struct ListSessionTests {
 @MainActor @Suite("A list keeps the parameters of its reload", .hangLimit, .timeLimit(.minutes(10)))
 struct ReloadParamsTests {
     final class Numbers: PageAPIRequest<[Int]>, APIManager {
-        let path = "/numbers"
+        var path = "/numbers"
         let method = HTTPMethod.get
         var customRestartPolicy = RestartPolicy.cancelPrevious
         override var restartPolicy: RestartPolicy { customRestartPolicy }
@@ -406,6 +406,162 @@ struct ReloadParamsTests {
         #expect(await screen.ending() == .success)
         #expect(questions == 3 && list.items.count == 10)
         #expect(server.queries.map { $0.suffix(6) } == ["shop=7", "shop=8", "shop=9"])
+    }
+
+    @Test func `A page that is added has the path of the first one, also after a reload of another that has failed`()
+        async
+    {
+        let list = numbers()
+        list.reload()
+        #expect(await screen.ending() == .success)
+        list.path = "/others"
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        server.failNextRequest()
+        list.reload()
+        #expect(await screen.ending() == .failure(.http))
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        #expect(server.paths == ["numbers", "numbers", "others", "numbers"])
+        #expect(list.items == Array(0..<25))
+        list.refreshAll()
+        #expect(await screen.endings(3) == [.success, .success, .success])
+        list.reload()
+        #expect(await screen.ending() == .success)
+        #expect(server.paths.suffix(4) == ["numbers", "numbers", "numbers", "others"])
+    }
+
+    @Test func `A list is as old as its first page`() async {
+        let clock = ManualClock()
+        let proxy = APIProxy(service: .sample(), transport: server.transport, clock: clock)
+        let list = Numbers(delegate: screen, paramSource: screen, proxy: proxy)
+        list.reload()
+        #expect(await screen.ending() == .success)
+        clock.advance(by: .seconds(50))
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        list.loadIfNeeded(maxAge: .seconds(60))
+        #expect(await screen.ending() == .success)
+        #expect(server.queries.count == 2 && list.items.count == 20)
+        clock.advance(by: .seconds(20))
+        list.refreshAll()
+        #expect(await screen.endings(2) == [.success, .success])
+        clock.advance(by: .seconds(60))
+        list.loadIfNeeded(maxAge: .seconds(60))
+        #expect(await screen.ending() == .success)
+        #expect(server.queries.count == 4)
+        clock.advance(by: .seconds(1))
+        list.loadIfNeeded(maxAge: .seconds(60))
+        #expect(await screen.ending() == .success)
+        #expect(server.queries.count == 5 && list.items.count == 10)
+    }
+
+    /// A list whose first page is of the beginning of the clock, and its second one of 50 seconds later.
+    private func list(_ clock: ManualClock, _ transport: ScriptedTransport? = nil) async -> Numbers {
+        let proxy = APIProxy(service: .sample(), transport: transport ?? server.transport, clock: clock)
+        let list = Numbers(delegate: screen, proxy: proxy)
+        list.reload(params: ["text": "pen"])
+        #expect(await screen.ending() == .success)
+        clock.advance(by: .seconds(50))
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        return list
+    }
+
+    @Test func `A page that is added to an old list while it loads does not make the list young`() async {
+        let (clock, gate) = (ManualClock(), Latch())
+        let transport = ScriptedTransport { [server] request in
+            if request.query["offset"] == ["20"] { try await gate.wait() }
+            return server.response(request)
+        }
+        let list = await list(clock, transport)
+        let (young, page) = (list.loadNextPage(), list.loadIfNeeded(maxAge: .seconds(60), params: ["text": "pen"]))
+        #expect(young == page)
+        clock.advance(by: .seconds(20))
+        #expect(list.loadIfNeeded(maxAge: .seconds(60), params: ["text": "pen"]) != page)
+        #expect(await screen.endings(2) == [.cancelled, .success])
+        gate.open()
+        #expect(list.items == Array(0..<10))
+    }
+
+    @Test(arguments: [true, false])
+    func
+        `A refresh of all pages that fails leaves a list as old as it was, and one that succeeds is as old as its first page`(
+            _ fails: Bool
+        ) async
+    {
+        let (clock, gate) = (ManualClock(), Latch())
+        let isRefreshing = Lock(false)
+        let transport = ScriptedTransport { [server] request in
+            let isSecond = request.query["offset"] == ["10"] && isRefreshing.withLock(\.self)
+            if isSecond { try await gate.wait() }
+            return isSecond && fails ? .status(503) : server.response(request)
+        }
+        let list = await list(clock, transport)
+        isRefreshing.withLock { $0 = true }
+        list.refreshAll()
+        #expect(await screen.ending() == .success)
+        clock.advance(by: .seconds(50))
+        gate.open()
+        #expect(await screen.ending() == (fails ? .failure(.http) : .success))
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        let sent = transport.requests.count
+        list.loadIfNeeded(maxAge: .seconds(60), params: ["text": "pen"])
+        #expect(await screen.ending() == .success)
+        #expect(transport.requests.count == sent + (fails ? 1 : 0))
+        clock.advance(by: .seconds(11))
+        list.loadIfNeeded(maxAge: .seconds(60), params: ["text": "pen"])
+        #expect(await screen.ending() == .success)
+        #expect(transport.requests.count == sent + 1)
+    }
+
+    @Test(arguments: [RestartPolicy.cancelPrevious, .concurrent])
+    func `A reload of something else does not replace the pages that were needed`(_ policy: RestartPolicy) async {
+        let (clock, gate) = (ManualClock(), Latch())
+        let transport = ScriptedTransport { [server] request in
+            if request.query["text"] == ["tea"] { try await gate.wait() }
+            return server.response(request)
+        }
+        let list = await list(clock, transport)
+        list.customRestartPolicy = policy
+        list.loadData(params: ["text": "tea"])
+        list.loadIfNeeded(maxAge: .seconds(60), params: ["text": "pen"])
+        gate.open()
+        let endings = Set(await screen.endings(2).map { "\($0)" })
+        #expect(endings == (policy == .concurrent ? ["success"] : ["cancelled", "success"]))
+        #expect(list.items.count == 20 && list.refreshState.error == nil && !list.refreshState.isLoading)
+        list.loadAgain()
+        #expect(await screen.ending() == .success)
+        #expect(server.queries.last?.hasSuffix("text=pen") == true)
+    }
+
+    @Test func `After a change of the environment in a refresh of all pages, the path is read again`() async {
+        let clock = ManualClock()
+        let list = await list(clock)
+        list.refreshAll()
+        list.path = "/others"
+        list.proxy.defaultService?.environment = APIEnvironment("b", baseURL: URL("http://b.test"))
+        await list.waitUntilIdle()
+        list.loadNextPage()
+        await list.waitUntilIdle()
+        #expect(server.paths.suffix(2) == ["others", "others"] && list.items == Array(0..<20))
+    }
+
+    @Test func `After a load that was not needed, no refresh of something else has failed`() async {
+        let list = numbers()
+        list.reload(params: ["text": "pen"])
+        #expect(await screen.ending() == .success)
+        server.failNextRequest()
+        list.reload(params: ["text": "tea"])
+        #expect(await screen.ending() == .failure(.http))
+        #expect(list.refreshState.error != nil)
+        list.loadIfNeeded(maxAge: .seconds(60), params: ["text": "pen"])
+        #expect(await screen.ending() == .success)
+        #expect(list.refreshState.error == nil && list.retry() == nil)
+        list.loadAgain()
+        #expect(await screen.ending() == .success)
+        #expect(server.queries.last?.hasSuffix("text=pen") == true)
     }
 
     @Test func `A load that is not needed does not keep the next page from being loaded`() async {

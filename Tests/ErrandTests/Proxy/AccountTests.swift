@@ -157,9 +157,9 @@ struct AccountTests {
         request.customRestartPolicy = .ignoreNew
         request.loadData()
         try await arrived.wait()
-        proxy.defaultService?.environment = APIEnvironment("b", baseURL: URL("http://b.test"))
         let call = Task { await request.outcome() }
         await suspend(while: request.waiters.isEmpty)
+        proxy.defaultService?.environment = APIEnvironment("b", baseURL: URL("http://b.test"))
         screen.onEvent = { _, _ in if isOfLoad { proxy.logout(from: former) } }
         if !isOfLoad { proxy.logout() }
         gate.open()

@@ -99,6 +99,119 @@ struct RestartTests {
         #expect((request.proxy.transport as? ScriptedTransport)?.requests.count == 1)
     }
 
+    @Test func `Under ignoreNew the indicator of a load that does not begin is hidden with the running one`() async {
+        let gates = [Latch()]
+        let request = GoodsRequest(delegate: screen, proxy: proxy(gates))
+        request.customRestartPolicy = .ignoreNew
+        let first = request.loadData()
+        let indicators = [IndicatorSpy(), IndicatorSpy()]
+        #expect(request.loadData(indicator: indicators[0], message: "Refreshing") == first)
+        request.loadData(indicator: indicators[1]) { _ in }
+        #expect(indicators[0].shown == ["Refreshing"] && indicators.map(\.hides) == [0, 0])
+        gates[0].open()
+        #expect(await screen.ending() == .success)
+        #expect(indicators.map(\.hides) == [1, 1])
+        withExtendedLifetime(request) {}
+    }
+
+    @Test func `Under ignoreNew a load of another environment replaces the running one`() async {
+        let gates = [Latch(), Latch()]
+        let proxy = proxy(gates)
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.customRestartPolicy = .ignoreNew
+        let first = request.loadData()
+        proxy.defaultService?.environment = APIEnvironment("staging", baseURL: URL("http://staging.test"))
+        let second = request.loadData()
+        #expect(second != first && request.loadData() == second)
+        for gate in gates { gate.open() }
+        #expect(await screen.endings(2) == [.cancelled, .success])
+        let sent = (proxy.transport as? ScriptedTransport)?.requests.last?.url
+        #expect(sent?.host == "staging.test")
+    }
+
+    @Test(arguments: [RestartPolicy.cancelPrevious, .ignoreNew, .concurrent])
+    func `A load that runs is the one that is needed only if it sends the same`(_ policy: RestartPolicy) async {
+        let gates = [Latch(), Latch(), Latch()]
+        let proxy = proxy(gates)
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.customRestartPolicy = policy
+        let first = request.loadData(params: ["category": 7])
+        #expect(request.loadIfNeeded(maxAge: .seconds(60), params: ["category": 7]) == first)
+        let second = request.loadIfNeeded(maxAge: .seconds(60), params: ["category": 8])
+        #expect((second == first) == (policy == .ignoreNew))
+        for gate in gates.prefix(2) { gate.open() }
+        let isOne = policy == .ignoreNew
+        _ = await screen.endings(isOne ? 1 : 2)
+        let category = isOne ? 7 : 8
+        #expect(screen.events == (isOne ? [.success] : [policy == .concurrent ? .success : .cancelled, .success]))
+        // What the request has is of no use while it loads something else, which would replace it.
+        let third = request.loadData(params: ["category": 9])
+        let fourth = request.loadIfNeeded(maxAge: .seconds(60), params: ["category": .init(category)])
+        #expect((third == fourth) == isOne)
+        gates[2].open()
+        _ = await screen.endings(isOne ? 1 : 2)
+        await request.waitUntilIdle()
+        #expect(screen.events.last == .success)
+    }
+
+    @Test func `A load that runs in another environment, or of another path, is not the one that is needed`() async {
+        let gates = [Latch(), Latch(), Latch()]
+        let proxy = proxy(gates)
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        var ids = [request.loadData()]
+        proxy.defaultService?.environment = APIEnvironment("staging", baseURL: URL("http://staging.test"))
+        ids.append(request.loadIfNeeded(maxAge: .seconds(60)))
+        request.path = "/others"
+        ids.append(request.loadIfNeeded(maxAge: .seconds(60)))
+        #expect(Set(ids).count == 3)
+        for gate in gates { gate.open() }
+        #expect(await screen.endings(3) == [.cancelled, .cancelled, .success])
+        let sent = (proxy.transport as? ScriptedTransport)?.requests.last?.url
+        #expect(sent?.absoluteString == "http://staging.test/others")
+    }
+
+    @Test func `A load that runs is the one that is needed also after a relogin, and in a hook of its own`() async {
+        let (gate, account, refused) = (Latch(), Account(), Counter())
+        let transport = ScriptedTransport { request in
+            if request.url.path.hasSuffix("others") { return refused.next() == 1 ? .status(401) : .json(goodsJSON([])) }
+            try await gate.wait()
+            return .json(goodsJSON([]))
+        }
+        let proxy = APIProxy(service: .sample { $0.reloginHandler = account }, transport: transport)
+        let (request, other) = (
+            GoodsRequest(delegate: screen, paramSource: screen, proxy: proxy), GoodsRequest(proxy: proxy)
+        )
+        var nested: [RequestID] = []
+        screen.onParams = { _ in if request.isLoading { nested.append(request.loadIfNeeded(maxAge: .seconds(60))) } }
+        let first = request.loadData()
+        #expect(nested == [first])
+        screen.onParams = { _ in }
+        other.path = "/others"
+        #expect(await other.outcome() == nil && account.logins == 1)
+        #expect(request.loadIfNeeded(maxAge: .seconds(60)) == first)
+        gate.open()
+        #expect(await screen.ending() == .success)
+        await request.waitUntilIdle()
+        #expect(screen.events == [.success] && transport.requests.count == 3)
+    }
+
+    @Test func `Under ignoreNew a second tap sends nothing, also with a service that is made for each load`() async {
+        final class Payment: BaseAPIRequest, APIManager {
+            typealias Response = [Goods]
+            let path = "/pay"
+            let method = HTTPMethod.post
+            override var service: APIService? { .sample() }
+            override var restartPolicy: RestartPolicy { .ignoreNew }
+        }
+        let gates = [Latch(), Latch()]
+        let payment = Payment(delegate: screen, proxy: proxy(gates))
+        #expect(payment.loadData() == payment.loadData())
+        gates[0].open()
+        #expect(await screen.ending() == .success)
+        await payment.waitUntilIdle()
+        #expect(screen.events == [.success])
+    }
+
     @Test func `ignoreNew does not wait for a load that has just been cancelled`() async {
         let gates = [Latch(), Latch()]
         let request = GoodsRequest(delegate: screen, proxy: proxy(gates))

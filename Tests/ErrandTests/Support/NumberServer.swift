@@ -9,7 +9,7 @@ final class NumberServer: Sendable {
         var numbers: [Int]
         var total: Int
         var failing: String?
-        var queries: [String] = []
+        var urls: [URL] = []
     }
 
     private let state: Lock<State>
@@ -19,7 +19,9 @@ final class NumberServer: Sendable {
     }
 
     var transport: ScriptedTransport { ScriptedTransport { [self] in response($0) } }
-    var queries: [String] { state.withLock(\.queries) }
+    var queries: [String] { state.withLock(\.urls).map { $0.query ?? "" } }
+    /// The last component of the path of each request.
+    var paths: [String] { state.withLock(\.urls).map(\.lastPathComponent) }
 
     /// Lets the next request fail, or the next one whose query contains this text.
     func failNextRequest(_ query: String? = "") { state.withLock { $0.failing = query } }
@@ -31,7 +33,7 @@ final class NumberServer: Sendable {
 
     func response(_ request: HTTPRequest) -> HTTPResponse {
         state.withLock { state in
-            state.queries.append(request.url.query ?? "")
+            state.urls.append(request.url)
             if let failing = state.failing, failing.isEmpty || request.url.query?.contains(failing) == true {
                 state.failing = nil
                 return HTTPResponse(status: 503)
