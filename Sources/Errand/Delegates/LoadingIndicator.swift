@@ -4,8 +4,9 @@
 /// ``showLoading(_:)`` is followed by a call of ``hideLoading()`` before the next one. The loads retain it, so a screen that is its
 /// own indicator is not released before they have ended.
 @MainActor public protocol LoadingIndicator: AnyObject {
-    /// The first load has begun, or one with another message, for which the indicator has just been hidden. Called on the main
-    /// actor, inside the call that began the load.
+    /// The first load has begun, or one with another message, for which the indicator has just been hidden; or the load whose
+    /// message is shown has ended while others with a message run. Called on the main actor, inside the call that began the load,
+    /// or before the delegate receives the ending.
     func showLoading(_ message: String?)
 
     /// The last load has ended, whether or not it was sent. Called on the main actor, before the delegate receives the ending.
@@ -20,6 +21,8 @@
     private struct Entry {
         var count = 0
         var message: String?
+        /// Of the loads that run, in the order in which they were shown.
+        var messages: [(id: RequestID, text: String)] = []
         var isVisible = false
     }
 
@@ -31,11 +34,19 @@
             ofLoads[id, default: []].append(indicator)
             entry.count += 1
         }
+        if let message {
+            entry.messages.removeAll { $0.id == id }
+            entry.messages.append((id, message))
+        }
         let isChanged = message != nil && message != entry.message
         entry.message = message ?? entry.message
         shown[key] = entry
-        if entry.isVisible {
-            guard isChanged else { return }
+        if isChanged || !entry.isVisible { show(indicator) }
+    }
+
+    private static func show(_ indicator: any LoadingIndicator) {
+        let key = ObjectIdentifier(indicator)
+        if shown[key]?.isVisible == true {
             shown[key]?.isVisible = false
             indicator.hideLoading()
         }
@@ -48,17 +59,23 @@
     static func hideAll(of id: RequestID) {
         // Most loads have none.
         guard !ofLoads.isEmpty else { return }
-        for indicator in ofLoads.removeValue(forKey: id) ?? [] { hide(indicator) }
+        for indicator in ofLoads.removeValue(forKey: id) ?? [] { hide(indicator, of: id) }
     }
 
-    private static func hide(_ indicator: any LoadingIndicator) {
-        let id = ObjectIdentifier(indicator)
-        guard let entry = shown[id] else { return }
+    private static func hide(_ indicator: any LoadingIndicator, of id: RequestID) {
+        let key = ObjectIdentifier(indicator)
+        guard var entry = shown[key] else { return }
         guard entry.count == 1 else {
-            shown[id]?.count -= 1
+            // The message of the load which has ended says nothing of those that still run, if they have one.
+            if let own = entry.messages.lastIndex(where: { $0.id == id }) { entry.messages.remove(at: own) }
+            let newest = entry.messages.last?.text ?? entry.message
+            let isChanged = newest != entry.message && entry.isVisible
+            (entry.count, entry.message) = (entry.count - 1, newest)
+            shown[key] = entry
+            if isChanged { show(indicator) }
             return
         }
-        shown[id] = nil
+        shown[key] = nil
         if entry.isVisible { indicator.hideLoading() }
     }
 }
