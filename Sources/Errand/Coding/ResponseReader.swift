@@ -197,9 +197,13 @@ struct ResponseReader: Sendable {
         }
     }
 
-    /// The value of `null`, if the type has one.
+    /// The value of `null`, if the type has one; in the place of an envelope, only that of a type which needs no data.
     private func valueOfNothing<Value: Decodable>() throws -> Value {
         do {
+            guard !hasEnvelopes || needsNoData(Value.self) else {
+                let context = DecodingError.Context(codingPath: [], debugDescription: "there is no envelope")
+                throw DecodingError.valueNotFound(Value.self, context)
+            }
             return try decodeNull()
         } catch let error as DecodingError {
             let reason = "the response has no content to decode \(Value.self) from: use an optional type, or Void"
@@ -207,18 +211,24 @@ struct ResponseReader: Sendable {
         }
     }
 
-    /// `nil` for an optional, and the value of a type of size 0.
     private func valueWithoutData<Value: Decodable>(in envelope: Envelope, error: DecodingError) throws -> Value {
-        guard Value.self is any OptionalValue.Type || MemoryLayout<Value>.size == 0 else {
+        guard needsNoData(Value.self) else {
             let reason = "the envelope has no \(envelope.dataKey ?? "data") to decode \(Value.self) from"
             throw APIError(.decoding, reason: reason, underlying: error)
         }
         return try decodeNull()
     }
 
+    /// An optional, which is `nil`, and a type of size 0.
+    private func needsNoData<Value>(_ type: Value.Type) -> Bool {
+        type is any OptionalValue.Type || MemoryLayout<Value>.size == 0
+    }
+
     private func decodeNull<Value: Decodable>() throws -> Value {
         try service.decoder.decode(Value.self, from: Data("null".utf8))
     }
+
+    private var hasEnvelopes: Bool { service.envelope?.isWholeBody == false }
     func canDecode(_ response: APIResponse) -> Bool { custom?.canDecode(response) ?? response.isJSON }
 
     /// Whether there is an envelope around a text: in any JSON, and in an object of another `Content-Type` that has its code.
@@ -230,6 +240,13 @@ struct ResponseReader: Sendable {
             let head = try? head(of: response, in: envelope)
         else { return false }
         return head.isSuccess != nil
+    }
+
+    /// Nothing is needed of a response but that it comes from the service: a page does not, even if its status is 200.
+    func checkNothing(of response: inout APIResponse) throws(APIError) {
+        try checkEnvelope(of: &response)
+        guard hasEnvelopes, response.isSuccess, response.isHTMLPage else { return }
+        throw APIError(.decoding, reason: response.notJSONReason, response: response)
     }
 
     /// `response` receives the code and message of the envelope.
@@ -326,6 +343,7 @@ extension APIResponse {
 
     /// Without spaces and a byte order mark of UTF-8, UTF-16 or UTF-32.
     private var start: Data { body.prefix(256).drop { $0 <= 0x20 || [0xEF, 0xBB, 0xBF, 0xFE, 0xFF].contains($0) } }
+    var isHTMLPage: Bool { headers.mediaType == "text/html" && start.first == UInt8(ascii: "<") }
     var beginsLikeObject: Bool { start.first == UInt8(ascii: "{") }
     var beginsLikeContainer: Bool { beginsLikeObject || start.first == UInt8(ascii: "[") }
 

@@ -278,10 +278,11 @@ extension ResponseSerializer<Void> {
     /// Nothing; a response whose envelope contains a failure fails, whatever its `Content-Type`; with a
     /// ``ResponseDecoder``, only if it can decode it.
     ///
-    /// Every other response is a success, even without an envelope.
+    /// Every other response is a success, even without an envelope, but for an HTML page in the place of one, such as that of a
+    /// firewall or a captive portal.
     public static var nothing: Self {
         Self(from: .either, decoding: .none) { response, reader in
-            try reader.checkEnvelope(of: &response)
+            try reader.checkNothing(of: &response)
         }
     }
 }

@@ -250,6 +250,29 @@ struct ResponseSerializerTests {
         #expect(value["a"] == .array([.int(1), .double(2.5), .string("x"), .null, .bool(true)]))
     }
 
+    @Test func `An HTML page in the place of an envelope is no success, even of a request without a response`()
+        async throws
+    {
+        let page = "\r\n<!DOCTYPE html><title>Blocked</title>"
+        let failure = await result(NothingRequest.self, page, contentType: "text/html; charset=utf-8").error
+        #expect(failure?.type == .decoding && failure?.status == 200)
+        #expect(failure?.reason == "the response is not JSON (text/html, begins with <!DOCTYPE html)")
+        for (text, type) in [("OK", "text/html"), (page, "text/plain"), ("", "text/html"), ("{}", "text/html")] {
+            try await result(NothingRequest.self, text, contentType: type).get()
+        }
+        let service = APIService.sample { $0.envelope = nil }
+        try await result(NothingRequest.self, page, contentType: "text/html", service: service).get()
+    }
+
+    @Test func `No body is no envelope, also for a type that has a value for null`() async throws {
+        for status in [200, 204] {
+            #expect(await result(JSONRequest.self, "", status: status).error?.type == .decoding)
+            #expect(try await result(GenericRequest<Goods?>.self, "", status: status).get() == nil)
+        }
+        let service = APIService.sample { $0.envelope = nil }
+        #expect(try await result(JSONRequest.self, "", status: 204, service: service).get() == .null)
+    }
+
     @Test(arguments: ["application/json", "text/html; charset=utf-8", "text/plain", "application/octet-stream", ""])
     func `A business failure is detected if text, data, nothing or a file is expected`(_ type: String) async {
         for body in [#"{"errcode":9,"msg":"no"}"#, "\u{FEFF}\r\n {\"errcode\":9}"] {
