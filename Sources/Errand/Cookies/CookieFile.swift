@@ -160,8 +160,8 @@ extension CookieFile {
         case bytes([UInt8], modified: CookieTimestamp)
         /// With the reason why it is not a cookie file; `nil` for nothing.
         case unusable(String?)
-        /// Another user could have put it there.
-        case refused
+        /// With the reason, such as that another user could have put it there.
+        case refused(String)
     }
 
     /// With room for comments.
@@ -173,7 +173,7 @@ extension CookieFile {
     func read(at date: Date, unlessChecksum known: UInt64? = nil) throws(CookieFileError) -> CookieFileSnapshot {
         try checkFolder()
         switch try reporting(.cannotRead, entry) {
-        case .refused: throw CookieFileError(.cannotRead, file: url, reason: "another user owns the file")
+        case .refused(let reason): throw CookieFileError(.cannotRead, file: url, reason: reason)
         case .unusable(let reason): return CookieFileSnapshot(contents: .init(damage: reason))
         case .bytes(let bytes, let modified):
             let checksum = CookieFileFormat.checksum(bytes)
@@ -194,8 +194,9 @@ extension CookieFile {
             // Without O_NONBLOCK, a pipe at the path would wait for a writer.
             let descriptor = try FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
             let status = try descriptor.status()
+            guard !status.isDevice else { return .refused("it is a device") }
             guard status.isFile else { return .unusable("it is not a file") }
-            guard status.isOwnerTrusted else { return .refused }
+            guard status.isOwnerTrusted else { return .refused("another user owns the file") }
             guard !status.isWritableByOthers else { return .unusable("other users may write it") }
             guard status.st_size <= maximumSize else { return .unusable("it is too large") }
             if status.st_mode & 0o077 != 0 { try? descriptor.setMode(0o600) }

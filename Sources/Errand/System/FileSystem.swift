@@ -36,6 +36,11 @@ extension stat {
     /// Whether it is no folder, and no pipe that would block.
     var isFile: Bool { st_mode & S_IFMT == S_IFREG }
 
+    /// Whether it belongs to programs that run, or to all of them, as `/dev/null` does.
+    fileprivate var isDeviceOrPipe: Bool { ![S_IFREG, S_IFDIR].contains(st_mode & S_IFMT) }
+
+    var isDevice: Bool { [S_IFCHR, S_IFBLK].contains(st_mode & S_IFMT) }
+
     var isWritableByOthers: Bool {
         st_mode & S_IWOTH != 0 || st_mode & S_IWGRP != 0 && !hasPrivateGroup
     }
@@ -78,14 +83,18 @@ package enum AtomicFile {
     /// is that the disk could not be synchronized.
     ///
     /// The bytes are on the disk before the new file has its name. The entry at the path is never written to, so a symbolic
-    /// link there is replaced and not followed. The temporary file, in the same folder, must not exist. Without
-    /// that folder, the new file is sure to survive the process alone, and nothing waits for a disk.
+    /// link there is replaced and not followed. A device, a pipe or a socket, also behind a link, is not replaced. The temporary
+    /// file, in the same folder, must not exist. Without that folder, the new file is sure to survive the process alone, and
+    /// nothing waits for a disk.
     package static func replace(
         _ path: String,
         with bytes: [UInt8],
         temporary: String,
         folder: String?
     ) throws(SystemError) {
+        guard stat(ofTarget: path)?.isDeviceOrPipe != true else {
+            throw SystemError(call: "not a regular file", number: EEXIST)
+        }
         do throws(SystemError) {
             try create(temporary, with: bytes, synchronizes: folder != nil)
             guard rename(temporary, path) == 0 else { throw SystemError.last("rename") }

@@ -69,6 +69,8 @@ public var _PC_CASE_SENSITIVE: Int32 { 11 }
 public var S_IFMT: mode_t { 0o170_000 }
 public var S_IFREG: mode_t { 0o100_000 }
 public var S_IFDIR: mode_t { 0o040_000 }
+public var S_IFCHR: mode_t { 0o020_000 }
+public var S_IFBLK: mode_t { 0o060_000 }
 public var S_ISVTX: mode_t { 0o1000 }
 public var S_IWGRP: mode_t { 0o020 }
 public var S_IWOTH: mode_t { 0o002 }

@@ -313,6 +313,18 @@ struct FileTests {
         #expect(try folder.names.isEmpty)
     }
 
+    @Test("A pipe or a device is not replaced, also behind a link")
+    func pipe() throws {
+        let (pipe, link) = (folder.file("pipe"), folder.file("link"))
+        #expect(mkfifo(pipe.path, 0o600) == 0)
+        #expect(symlink(pipe.path, link.path) == 0)
+        for file in [pipe, link] {
+            let error = #expect(throws: HARRecorder.WriteError.self) { try recorder.write(to: file) }
+            #expect(error?.reason == "not a regular file: File exists")
+        }
+        #expect(try folder.names.sorted() == ["link", "pipe"])
+    }
+
     #if os(Linux)
     @Test(
         "A full disk is an error with advice, and leaves the old file",

@@ -260,6 +260,20 @@ struct CookieFileDamageTests {
         try expectSetAside()
     }
 
+    #if os(Linux)
+    @Test("A device at the file's path stays where it is", .enabled(if: geteuid() == 0, "only root can make a device"))
+    func leavesDevice() throws {
+        let path = folder.file.path(percentEncoded: false)
+        // That of /dev/null.
+        guard mknod(path, S_IFCHR | 0o600, 259) == 0 else { return }
+        let jar = CookieJar(file: folder.file)
+        jar.store(setCookie: "a=1", from: url)
+        let error = #expect(throws: CookieFileError.self) { try jar.flush() }
+        #expect(error?.kind == .cannotRead && error?.reason == "it is a device")
+        #expect(try folder.names.filter { !$0.hasSuffix(".lock") } == [folder.file.lastPathComponent])
+    }
+    #endif
+
     @Test("Files that were set aside earlier are not replaced", .fault(26))
     func numbersFiles() throws {
         for number in 1...3 {
