@@ -282,6 +282,9 @@ final class CurlExchange: @unchecked Sendable {
         return now < deadlines.next
     }
 
+    /// libcurl sends no body of unknown length on a connection whose last response was one of HTTP/1.0, but may choose it.
+    var needsNewConnection: Bool { upload.hasBody && upload.totalBytes == nil && host?.hasConnectionOfHTTP1_0 == true }
+
     /// Whether it may have bytes to send for which an HTTP/2 server has not opened its window.
     var mayAwaitWindow: Bool { upload.hasBody && url.isSecure && host?.isMultiplexed != false }
 
@@ -294,6 +297,7 @@ final class CurlExchange: @unchecked Sendable {
         let version = handle.easy.number(.httpVersion)
         isMultiplexed = version >= CurlValue.httpVersion2_0
         if version > 0 { host?.isMultiplexed = isMultiplexed }
+        if version == CurlValue.httpVersion1_0 { host?.hasConnectionOfHTTP1_0 = true }
         timings = Boxed(wrappedValue: CurlTimings(of: self, on: handle, version: version).timings())
     }
 

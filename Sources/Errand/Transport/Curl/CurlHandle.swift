@@ -108,7 +108,8 @@ final class CurlHandle {
             settings.limitsConnects
             ? MonotonicClock.now + settings.configuration.connectTimeout.clampedNanoseconds : .max
         // libcurl repeats requests only on connections that were used before.
-        easy.set(.freshConnect, to: supportsPrereq || exchange.request.method.isIdempotent ? 0 : 1)
+        let mayReuse = (supportsPrereq || exchange.request.method.isIdempotent) && !exchange.needsNewConnection
+        easy.set(.freshConnect, to: mayReuse ? 0 : 1)
     }
 
     /// Returns the HTTP version to offer.
@@ -247,7 +248,9 @@ final class CurlHandle {
     }
 
     private func libcurlError(_ code: CurlCode, of exchange: CurlExchange) -> TransportError {
-        let kind = isServerRefused(exchange) ? .security : kind(of: code)
+        var kind = isServerRefused(exchange) ? .security : kind(of: code)
+        // libcurl reports the code of a lost connection.
+        if kind == .connectionLost, String(cString: errorText).contains("chunked-encoding") { kind = .badResponse }
         guard kind != .responseTooLarge else {
             let limit = "larger than libcurl's limit"
             guard exchange.received.hasBegun else {

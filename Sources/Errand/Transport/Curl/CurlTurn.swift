@@ -62,6 +62,8 @@ final class CurlTurn {
 final class CurlHost {
     /// `nil` before the first response.
     var isMultiplexed: Bool?
+    /// Whether it has ever had one.
+    var hasConnectionOfHTTP1_0 = false
     /// When another exchange may stop waiting for a connection that an earlier one opens.
     var nextConnection: MonotonicClock.Instant = 0
 }

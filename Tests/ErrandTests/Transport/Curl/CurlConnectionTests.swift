@@ -218,6 +218,26 @@ struct CurlConnectionTests {
         #expect(server.totalConnections == 1)
     }
 
+    @Test func `A stream of unknown length is sent on a new connection after a response of HTTP 1.0`() async throws {
+        let server = try FixtureServer.start { request in
+            let head = "HTTP/1.\(request.method == "GET" ? 0 : 1) 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2"
+            return .raw("\(head)\r\n\r\nok")
+        }
+        let transport = try CurlTransport()
+        for method in [HTTPMethod.post, .put] {
+            for _ in 0..<2 { _ = try await transport.send(HTTPRequest(.get, server.url("/"))) }
+            // Also when the newest response of the host was one of HTTP/1.1.
+            _ = try await transport.send(HTTPRequest(.delete, server.url("/")))
+            let body = HTTPBody.stream {
+                AsyncStream {
+                    $0.yield(Data("late".utf8)); $0.finish()
+                }
+            }
+            #expect(try await transport.send(HTTPRequest(method, server.url("/"), body: body)).body == Data("ok".utf8))
+        }
+        #expect(server.requests.filter { ["POST", "PUT"].contains($0.method) }.map(\.text) == ["late", "late"])
+    }
+
     // MARK: Failing to connect
 
     @Test func `A closed port is a connection error`() async throws {
