@@ -150,6 +150,9 @@ extension TransportConfiguration {
         try tls.clientIdentity?.validatePKCS12()
     }
 
+    /// As libcurl counts it: 68 years are for ever.
+    var wholeIdleConnectionAge: Duration { min(idleConnectionAge, .seconds(Int64(Int32.max))) }
+
     /// ``PinnedKeys`` checks the pins.
     func validate() throws(TransportError) {
         for (name, count) in [("connectionsPerHost", connectionsPerHost), ("connections", connections)] {
@@ -159,7 +162,7 @@ extension TransportConfiguration {
         guard idleConnectionAge >= .seconds(1) else {
             throw .refusal(of: "idleConnectionAge", "it is less than one second")
         }
-        guard idleConnectionAge.components.attoseconds == 0 else {
+        guard wholeIdleConnectionAge.components.attoseconds == 0 else {
             throw .refusal(of: "idleConnectionAge", "it has a fraction of a second")
         }
         if case .url(let url) = proxy {

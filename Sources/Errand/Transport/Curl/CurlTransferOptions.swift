@@ -28,7 +28,7 @@ extension CurlEasy {
         set(.protocols, to: CurlValue.protocolsHTTPAndHTTPS)
         set(.http09Allowed, to: 0)
         set(.pathAsIs, to: 1)
-        try setRequired(.maxAgeConn, to: Int(min(configuration.idleConnectionAge.components.seconds, Int64(Int32.max))))
+        try setRequired(.maxAgeConn, to: Int(configuration.wholeIdleConnectionAge.components.seconds))
         set(.suppressConnectHeaders, to: 1)
         set(.acceptEncoding, to: ContentCoding.accepted.isEmpty ? nil : ContentCoding.accepted)
         set(.httpContentDecoding, to: 0)
