@@ -50,7 +50,8 @@ public final class ManualClock: APIClock {
 
     /// Advances the clock and resumes the tasks whose wait has ended, the earliest first.
     ///
-    /// May return before the resumed tasks run. A negative duration is a programming error: a clock never goes back.
+    /// May return before the resumed tasks run, in any order: to have one of two moments first, such as the response of a script
+    /// before a timeout, advance to each of them. A negative duration is a programming error: a clock never goes back.
     public func advance(by duration: Duration) {
         precondition(duration >= .zero, "a clock never goes back")
         let due = state.withLock { state in

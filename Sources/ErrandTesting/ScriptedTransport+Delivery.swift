@@ -99,6 +99,14 @@ extension HTTPResponse {
     ) throws(TransportError) -> HTTPResponse {
         try request.limits.check(headers)
         var response = self
+        if let source = response.file {
+            do {
+                (response.body, response.file) = (try Data(contentsOf: source), nil)
+            } catch {
+                let reason = "\(Redactor.fileName(of: source)), the body of a scripted response, cannot be read"
+                throw TransportError(.storage, reason, underlying: error)
+            }
+        }
         if !request.method.allowsResponseBody(status) || request.follows(status, headers) { response.body = Data() }
         let bytes = Int64(response.body.count)
         if case .folder = request.destination { throw .folderDestination }

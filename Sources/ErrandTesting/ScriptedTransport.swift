@@ -78,11 +78,13 @@ public final class ScriptedTransport: HTTPTransport, HeadReporting {
     /// - Parameters:
     ///   - method: The method of the requests that the script responds to.
     ///   - path: The last segments of the URL's path, percent-encoded or not, without the path of the service's base URL;
-    ///     `*` and a parameter, such as `{id}`, match any one segment, and `/` is the empty path alone. A query is not compared,
-    ///     and must not be in it.
+    ///     `*` and a parameter, such as `{id}`, match any one segment, and `/` is the empty path alone. Host and query are
+    ///     not compared, and must not be in it.
     ///   - script: Called for each matching request, on any thread; it may suspend.
     public func on(_ method: HTTPMethod, _ path: String, _ script: @escaping Script) {
         precondition(!path.contains("?"), "The path of a script has no query; the script can read that of the request")
+        let isURL = path.prefixMatch(of: /[A-Za-z]+:\/\//) != nil
+        precondition(!isURL, "The path of a script has no host; the script can read that of the request")
         let route = Route(method: method, path: Self.segments(of: path), script: script)
         state.withLock { $0.routes.insert(route, at: 0) }
     }

@@ -23,6 +23,23 @@ struct ErrandTestingTests {
         #expect(network.requests.map(\.method) == [.get, .post])
     }
 
+    @Test func `The file of a scripted response is its body, and a missing one an error`() async throws {
+        let folder = try TemporaryFolder()
+        let (fixture, target) = (folder.url.appending(path: "fixture"), folder.url.appending(path: "target"))
+        try Data("picture".utf8).write(to: fixture)
+        let network = ScriptedTransport { HTTPResponse(status: 200, file: $0.url.path == "/a" ? fixture : target) }
+        var request = HTTPRequest(.get, URL("http://shop.test/a"))
+        #expect(try await network.send(request).body == Data("picture".utf8))
+        let missing = await #expect(throws: TransportError.self) {
+            try await network.send(HTTPRequest(.get, URL("http://shop.test/b")))
+        }
+        #expect(missing?.kind == .storage)
+        request.destination = .file(target)
+        #expect(try await network.send(request).file == target)
+        #expect(try Data(contentsOf: target) == Data("picture".utf8))
+        #expect(FileManager.default.fileExists(atPath: fixture.path))
+    }
+
     @Test func `A slash within a segment separates nothing`() async throws {
         let network = ScriptedTransport(keepsRequests: false)
         network.on(.get, "/files/a%2Fb c") { _ in .json("one") }
