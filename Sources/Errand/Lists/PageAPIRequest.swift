@@ -106,7 +106,7 @@ extension PageAPIRequest: Pager {
     var lastPageLoad: RequestID? { list.lastPageLoad }
 
     var loadedSince: Duration? { list.loadedSince }
-    var isLoadingFirstPage: Bool { list.isLoadingFirstPage(isActive: proxy.loads.contains) }
+    var isRefreshing: Bool { list.isRefreshing }
 
     func input(of part: ListPart) -> LoadInput { list.input(of: part) }
 

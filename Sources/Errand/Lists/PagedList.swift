@@ -210,7 +210,7 @@ struct PagedList<Item> {
 
     /// The list has what was wanted: no refresh of something else replaces it, or is tried again.
     mutating func keepLoadedPages() {
-        if let part = pending?.part, [.first, .all, .remaining].contains(part) { pending = nil }
+        if isRefreshing { pending = nil }
         (followUp, staged, refreshState, refreshesAll) = (nil, LoadedPages(), .idle, false)
         reloadInput = loadedInput
     }
@@ -325,9 +325,8 @@ extension PagedList {
         return position == nil ? .skip : .begin(part)
     }
 
-    func isLoadingFirstPage(isActive: (RequestID) -> Bool) -> Bool {
-        pending.map { $0.part == .first && isActive($0.id) } ?? false
-    }
+    /// Whether a load is pending that replaces the list, alone or with others.
+    var isRefreshing: Bool { pending.map { [.first, .all, .remaining].contains($0.part) } ?? false }
 
     /// Of the loaded pages; `nil` for those of another account or environment.
     func path(in session: UserSession) -> String? { isSame(session, self.session) ? loadedInput.path : nil }

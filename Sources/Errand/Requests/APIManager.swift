@@ -77,8 +77,8 @@ extension APIManager {
         let former =
             content == nil
             ? nil : history.content(of: wanted, maxAge: maxAge, since: start, at: proxy.clock.uptime)
-        // What adds a page to a list that is too old does not load that again.
-        let mayJoin = former != nil || pager?.isLoadingFirstPage != false
+        // Neither what adds a page to a list that is too old loads that again, nor a load that sends nothing.
+        let mayJoin = former != nil || pager?.isRefreshing != false && history.formerLoad != loads.last
         if mayJoin, let running = loads.last, history.sends(wanted, in: running), proxy.join(running, as: role) {
             return join(running, receiver: .delegate)
         }

@@ -70,7 +70,8 @@ extension APIManager {
             guard ![.next, .prefetch, .previous].contains(part) else { return nil }
             // Its response would be shown to another user, or in another environment.
             if let newest = loads.last, history.isElsewhere(newest, than: session()) { cancelAllRequests() }
-            return loads.last { proxy.join($0, as: role) }
+            // One that sends nothing, whose ending is about to be delivered, is no load that runs.
+            return loads.last { $0 != history.formerLoad && proxy.join($0, as: role) }
         case .cancelPrevious: cancelAllRequests()
         case .concurrent: break
         }
@@ -483,7 +484,7 @@ extension APIManager {
             }
             if let response, manager.history.recordResponse(id) { manager.rawResponse = response }
             if case .success(let content) = outcome, !(content is EndOfList),
-                manager.history.recordSuccess(id, response, from: isFormer ? nil : origin)
+                manager.history.recordSuccess(id, response, from: origin)
             {
                 manager.content = content
             }

@@ -63,6 +63,8 @@ struct LoadHistory {
     private var newestResponse: RequestID?
     private(set) var newestSuccess: RequestID?
     private var newestLookup: RequestID?
+    /// The newest one that sends nothing.
+    private(set) var formerLoad: RequestID?
     private var newestInput: (id: RequestID, input: LoadInput, origin: LoadOrigin)?
     /// What the response of the request was loaded with; `nil` if that is not known.
     private var content: (params: APIParams?, origin: LoadOrigin, response: APIResponse)?
@@ -80,6 +82,7 @@ struct LoadHistory {
     }
     /// For a load that sends nothing: `params` are those of the newest success, perhaps with its parts.
     mutating func keepFormer(_ params: APIParams?, of id: RequestID, from origin: LoadOrigin) {
+        formerLoad = id
         guard let newestInput, newestInput.id == newestSuccess else {
             return keep(params, of: LoadInput(session: Boxed(wrappedValue: origin.session)), id: id, from: origin)
         }
@@ -107,9 +110,8 @@ struct LoadHistory {
     }
     mutating func recordResponse(_ id: RequestID) -> Bool { id.replaceIfNewer(&newestResponse) }
     mutating func recordLookup(_ id: RequestID) -> Bool { id.replaceIfNewer(&newestLookup) }
-    /// `origin` is `nil` for a load that ends with the response that there is, and leaves that as it is.
-    mutating func recordSuccess(_ id: RequestID, _ response: APIResponse?, from origin: LoadOrigin?) -> Bool {
-        guard id.replaceIfNewer(&newestSuccess), let origin else { return false }
+    mutating func recordSuccess(_ id: RequestID, _ response: APIResponse?, from origin: LoadOrigin) -> Bool {
+        guard id.replaceIfNewer(&newestSuccess) else { return false }
         content = nil
         if let response, let newestInput, newestInput.id == id {
             content = (newestInput.input.params, origin, response)

@@ -8,7 +8,8 @@
     var lastPageLoad: RequestID? { get }
     /// When the first of the loaded pages was received; `nil` without pages.
     var loadedSince: Duration? { get }
-    var isLoadingFirstPage: Bool { get }
+    /// Whether a load is pending that replaces the list, alone or with others.
+    var isRefreshing: Bool { get }
     var followUp: ListPart? { get }
 
     func input(of part: ListPart) -> LoadInput

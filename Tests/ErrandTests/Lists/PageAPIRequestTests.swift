@@ -516,6 +516,36 @@ struct ReloadParamsTests {
         #expect(transport.requests.count == sent + 1)
     }
 
+    @Test(arguments: [RestartPolicy.cancelPrevious, .ignoreNew, .concurrent], [false, true])
+    func `A refresh of all pages is what a list needs, and goes on`(
+        _ policy: RestartPolicy,
+        _ isYoung: Bool
+    ) async {
+        let (clock, gates) = (ManualClock(), [Latch(), Latch()])
+        let isRefreshing = Lock(false)
+        let transport = ScriptedTransport { [server] request in
+            let page = request.query["offset"] == ["0"] ? 0 : 1
+            if isRefreshing.withLock(\.self) { try await gates[page].wait() }
+            return server.response(request)
+        }
+        let list = await list(clock, transport)
+        list.customRestartPolicy = policy
+        if !isYoung { clock.advance(by: .seconds(3600)) }
+        isRefreshing.withLock { $0 = true }
+        let (maxAge, params) = (Duration.seconds(isYoung ? 600 : 60), RequestParams.given(["text": "pen"]))
+        let first = list.refreshAll()
+        #expect(list.loadIfNeeded(maxAge: maxAge, params: params) == first)
+        gates[0].open()
+        #expect(await screen.ending() == .success)
+        let second = list.loadIfNeeded(maxAge: maxAge, params: params)
+        #expect(list.proxy.activeRequests.map(\.id) == [second] && list.items.count == 20)
+        gates[1].open()
+        #expect(await screen.ending() == .success)
+        list.loadIfNeeded(maxAge: maxAge, params: params)
+        #expect(await screen.ending() == .success)
+        #expect(list.items.count == 20 && transport.requests.count == 4)
+    }
+
     @Test(arguments: [RestartPolicy.cancelPrevious, .concurrent])
     func `A reload of something else does not replace the pages that were needed`(_ policy: RestartPolicy) async {
         let (clock, gate) = (ManualClock(), Latch())

@@ -212,6 +212,53 @@ struct RestartTests {
         #expect(screen.events == [.success])
     }
 
+    @Test func `A load that sends nothing is joined by none that is to send something`() async {
+        let clock = ManualClock()
+        let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
+        let proxy = APIProxy(service: .sample(), transport: transport, clock: clock)
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.customRestartPolicy = .ignoreNew
+        request.loadData()
+        #expect(await screen.ending() == .success)
+        clock.advance(by: .seconds(100))
+        let former = request.loadIfNeeded(maxAge: .seconds(600))
+        #expect(request.loadIfNeeded(maxAge: .seconds(100)) == former)
+        #expect(request.loadIfNeeded(maxAge: .seconds(10)) != former)
+        #expect(await screen.endings(2) == [.success, .success])
+        clock.advance(by: .seconds(100))
+        request.loadIfNeeded(maxAge: .seconds(600))
+        request.loadData()
+        #expect(await screen.endings(2) == [.success, .success])
+        #expect(transport.requests.count == 3)
+    }
+
+    @Test func `What a load that was not needed ends with remains, whatever an older load has received meanwhile`()
+        async
+    {
+        let gate = Latch()
+        let transport = ScriptedTransport { request in
+            let isOther = request.body == .data(Data(#"{"text":"tea"}"#.utf8))
+            if isOther { try await gate.wait() }
+            return .json(goodsJSON([Goods(id: isOther ? 2 : 1, name: "")]))
+        }
+        let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: transport))
+        request.customRestartPolicy = .concurrent
+        request.loadData(params: ["text": "pen"])
+        #expect(await screen.ending() == .success)
+        request.loadData(params: ["text": "tea"])
+        request.reformGoods = { goods in
+            request.reformGoods = { $0 }
+            request.loadIfNeeded(maxAge: .seconds(60), params: ["text": "pen"])
+            return goods
+        }
+        gate.open()
+        #expect(await screen.endings(2) == [.success, .success])
+        #expect(request.response?.first?.id == 1)
+        request.loadIfNeeded(maxAge: .seconds(60), params: ["text": "pen"])
+        #expect(await screen.ending() == .success)
+        #expect(transport.requests.count == 2)
+    }
+
     @Test func `ignoreNew does not wait for a load that has just been cancelled`() async {
         let gates = [Latch(), Latch()]
         let request = GoodsRequest(delegate: screen, proxy: proxy(gates))
