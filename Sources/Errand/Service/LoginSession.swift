@@ -326,8 +326,7 @@ package struct UserSession: Sendable {
     package var hasEnded: Bool { login.map { $0.sessions.ended != sessions.ended } ?? false }
     /// Not after a sign-in alone: that is usually the same user, whose login has expired.
     func isOfSameAccount(as other: UserSession) -> Bool {
-        login === other.login && baseURL == other.baseURL && jar === other.jar
-            && sessions.ended == other.sessions.ended
+        login === other.login && !isElsewhere(than: other) && sessions.ended == other.sessions.ended
     }
 
     /// Whatever the login is: a service that is made for each load has another one each time.
