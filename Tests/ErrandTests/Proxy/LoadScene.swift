@@ -168,6 +168,8 @@ import TestSupport
         adapterLatch.open()
         network.report(.reachable(.wired))
         clock.advance(by: .seconds(1_000))
+        // A load with a file ends once another thread has removed it.
+        await suspend(while: !indicator.isBalanced)
         await sentinel(proxy)
         await suspend(while: clock.sleepers > 0)
     }
