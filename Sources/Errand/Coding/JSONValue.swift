@@ -96,7 +96,8 @@ extension JSONValue: Decodable {
         }
     }
 
-    private static func scalar(in container: any SingleValueDecodingContainer) -> JSONValue? {
+    /// `nil` for arrays and objects.
+    static func scalar(in container: any SingleValueDecodingContainer) -> JSONValue? {
         if container.decodeNil() { return .null }
         if let value = try? container.decode(Int64.self), let number = integer(value, in: container) { return number }
         if let value = try? container.decode(String.self) { return .string(value) }

@@ -96,7 +96,7 @@ extension FailureReader {
         FailureReader(readsSuccess: readsSuccess) { response in
             let body = try JSONValue(damaged: response.body)
             let failure = ServerFailure(
-                code: code.flatMap { ServerCode(json: body.member(at: $0)) },
+                code: code.flatMap { ServerCode(in: body, at: $0) },
                 message: body.member(at: message)?.string
             )
             return failure.isEmpty ? nil : failure
@@ -105,8 +105,10 @@ extension FailureReader {
 }
 
 extension JSONValue {
-    fileprivate func member(at path: String) -> JSONValue? {
-        path.split(separator: ".").reduce(self) { value, name in
+    /// The member with this name, or else the value at this path.
+    func member(at path: String) -> JSONValue? {
+        if let member = self[path] { return member }
+        return path.split(separator: ".").reduce(self) { value, name in
             value?[String(name)] ?? Int(name).flatMap { value?[$0] }
         }
     }

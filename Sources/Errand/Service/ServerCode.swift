@@ -39,21 +39,11 @@ extension ServerCode: Decodable {
     /// - Throws: `DecodingError` for any other value.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        do {
+        if let code = ServerCode(json: JSONValue.scalar(in: container)) {
+            self = code
+        } else {
+            // Throws.
             self.init(try container.decode(Int.self))
-        } catch {
-            if let text = try? container.decode(String.self) {
-                self.init(text)
-            } else if let flag = try? container.decode(Bool.self) {
-                self.init(flag)
-            } else if let number = try? container.decode(Decimal.self) {
-                self.init("\(number)")
-            } else if let number = try? container.decode(Double.self) {
-                // Other decoders than JSON's have no decimal numbers.
-                self.init("\(number)")
-            } else {
-                throw error
-            }
         }
     }
 }
@@ -76,9 +66,7 @@ extension ServerCode {
     }
 
     /// That of a member with this name, or at this path, such as `error.code`.
-    package init?(in json: JSONValue, at key: String) {
-        self.init(json: json[key] ?? key.split(separator: ".").reduce(json) { $0?[String($1)] })
-    }
+    package init?(in json: JSONValue, at key: String) { self.init(json: json.member(at: key)) }
 }
 
 extension ServerCode: RedactedDescription {
