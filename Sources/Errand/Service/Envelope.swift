@@ -44,8 +44,7 @@ extension Envelope {
     var decisiveKey: String? { successKey ?? codeKey }
 
     func isSuccess(_ value: ServerCode) -> Bool {
-        // Most services have one such code, which needs no hash.
-        successCodes.first == value || successCodes.contains(value) || successKey != nil && value == true
+        successCodes.contains(value) || successKey != nil && value == true
     }
 
     var isWholeBody: Bool { decisiveKey == nil && dataKey == nil }
@@ -54,31 +53,25 @@ extension Envelope {
 /// What an envelope contains besides its data.
 struct EnvelopeHead: Sendable {
     let statement: ServerFailure
-    /// `nil` if there is not a code where there should be one.
-    let isSuccess: Bool?
+    /// Fails if there is not a code where there should be one.
+    fileprivate let decision: Result<Bool, any Error>
+
+    var isSuccess: Bool? { try? decision.get() }
 }
 
 extension EnvelopeHead: DecodableWithConfiguration {
-    /// Reads as much as there is.
     init(from decoder: any Decoder, configuration envelope: Envelope) throws {
-        let container = try decoder.container(keyedBy: EnvelopeKey.self)
-        do {
-            try self.init(in: container, of: envelope)
-        } catch {
-            let code = envelope.codeKey.flatMap { try? container.code(at: $0) }
-            let statement = ServerFailure(code: code, message: container.message(of: envelope))
-            self.init(statement: statement, isSuccess: nil)
-        }
+        self.init(in: try decoder.container(keyedBy: EnvelopeKey.self), of: envelope)
     }
 
-    /// Throws when the value that decides about success is missing or is not a code.
-    fileprivate init(in container: KeyedDecodingContainer<EnvelopeKey>, of envelope: Envelope) throws {
-        let decisive = try envelope.decisiveKey.map(container.code)
-        let code = envelope.successKey == nil ? decisive : envelope.codeKey.flatMap { try? container.code(at: $0) }
-        self.init(
-            statement: ServerFailure(code: code, message: container.message(of: envelope)),
-            isSuccess: decisive.map(envelope.isSuccess) ?? true
-        )
+    /// Reads as much as there is.
+    fileprivate init(in container: KeyedDecodingContainer<EnvelopeKey>, of envelope: Envelope) {
+        let decisive = Result { try envelope.decisiveKey.map(container.code) }
+        let decisiveCode = try? decisive.get()
+        let code =
+            envelope.successKey == nil ? decisiveCode : envelope.codeKey.flatMap { try? container.code(at: $0) }
+        statement = ServerFailure(code: code, message: container.message(of: envelope))
+        decision = decisive.map { $0.map(envelope.isSuccess) ?? true }
     }
 }
 
@@ -95,13 +88,13 @@ enum EnvelopeContent<Value: Decodable>: DecodableWithConfiguration {
         let head: EnvelopeHead
         do {
             container = try decoder.container(keyedBy: EnvelopeKey.self)
-            head = try EnvelopeHead(in: container, of: envelope)
+            head = EnvelopeHead(in: container, of: envelope)
+            guard try head.decision.get() else {
+                self = .failure(head.statement)
+                return
+            }
         } catch let error as DecodingError {
             self = .notEnveloped(error)
-            return
-        }
-        guard head.isSuccess == true else {
-            self = .failure(head.statement)
             return
         }
         guard let path = envelope.dataKey else {
@@ -147,9 +140,7 @@ extension KeyedDecodingContainer<EnvelopeKey> {
     }
 
     fileprivate func message(of envelope: Envelope) -> String? {
-        guard let path = envelope.messageKey else { return nil }
-        if let text = try? decodeIfPresent(String.self, forKey: EnvelopeKey(path)) { return text }
-        guard let (container, key) = try? member(at: path) else { return nil }
+        guard let path = envelope.messageKey, let (container, key) = try? member(at: path) else { return nil }
         return try? container.decodeIfPresent(String.self, forKey: key)
     }
 }
