@@ -23,10 +23,11 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
     /// Requests the methods that a resource supports.
     public static let options = HTTPMethod(rawValue: "OPTIONS")
 
+    /// Whether it changes nothing on the server (RFC 9110 section 9.2.1).
+    var isSafe: Bool { [.get, .head, .options, Self(rawValue: "TRACE")].contains(self) }
+
     /// RFC 9110 section 9.2.2.
-    package var isIdempotent: Bool {
-        [.get, .head, .put, .delete, .options, Self(rawValue: "TRACE")].contains(self)
-    }
+    package var isIdempotent: Bool { isSafe || self == .put || self == .delete }
 
     var encodesParamsInQuery: Bool {
         [.get, .head, .delete].contains(self)

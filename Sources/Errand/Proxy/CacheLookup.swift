@@ -66,9 +66,7 @@ final class CacheLookup: Sendable {
     ///
     /// Each redirect is a response without an error, whatever the last one is.
     func invalidate(after response: APIResponse) {
-        guard ![.get, .head, .options, HTTPMethod(rawValue: "TRACE")].contains(request.method), let folder else {
-            return
-        }
+        guard !request.method.isSafe, let folder else { return }
         let isOutdated = key.map(isInvalidated) ?? false
         var urls = response.redirects
         if (200..<400).contains(response.status) {

@@ -197,7 +197,7 @@ final class Exchange {
         let path = url.path(percentEncoded: true)
         let target = [Origin(url)?.description, path.isEmpty ? "/" : path, url.query(percentEncoded: true)]
         // A login page sets one and redirects back; what may change something is not sent twice for it.
-        let cookie = [.get, .head, .options].contains(method) ? cookie : nil
+        let cookie = method.isSafe ? cookie : nil
         return target + [method.rawValue, request.body.isEmpty ? nil : "body", cookie]
     }
 

@@ -101,18 +101,16 @@ final class LoadRunner<Value: Sendable> {
         return attempt.label(response)
     }
 
-    /// Whatever the outcome is, because a response may be lost; a request that is safe (RFC 9110 section 9.2.1) changes nothing.
-    private func didChangeServer() {
-        guard ![.get, .head, .options].contains(attempt.sentMethod ?? call.draft.method) else { return }
-        proxy.sharedExchanges.didChangeServer()
+    /// Whatever the outcome is, because a response may be lost.
+    private func didSend() {
+        if !(attempt.sentMethod ?? call.draft.method).isSafe { proxy.sharedExchanges.didChangeServer() }
     }
 
     private func exchange(_ request: HTTPRequest) async throws(APIError) -> APIResponse {
         // A cancel has ended the admission.
         try turn.slot.send()
-        defer { didChangeServer() }
-        let exchange = attempt.makeExchange(request)
-        exchange.cache = cache
+        defer { didSend() }
+        let exchange = attempt.makeExchange(request, cache)
         // Other serializers read such a response in memory.
         let stored = call.serializer.source == .file ? call.acceptedStatuses : []
         do throws(APIError) {
@@ -239,7 +237,7 @@ final class LoadRunner<Value: Sendable> {
         in login: SentLogin
     ) async throws(APIError) -> APIResponse {
         try turn.slot.send()
-        defer { didChangeServer() }
+        defer { didSend() }
         let (exchange, stream) = makeExchange(request, handler, in: login)
         let result: Result<APIResponse, APIError>
         do throws(TransportError) {
