@@ -42,18 +42,17 @@ final class CacheLookup: Sendable {
                 hasOthers = hasOthers || !matches
                 return matches
             }
-            entries = folder.entries(key, where: isWanted)
-            if let partKey = Self.partKey(of: request, by: use) { entries? += folder.entries(partKey, where: isWanted) }
+            entries = ([key] + Self.partKeys(of: request, by: use)).flatMap { folder.entries($0, where: isWanted) }
         }
         (self.hasOthers, hasFormer) = (hasOthers, entries?.isEmpty == false)
     }
 
     /// That of the parts, where a part is asked for.
-    private static func partKey(of request: HTTPRequest, by use: CacheUse) -> CacheKey? {
-        use.policy.isRule || request.headers["Range"] == nil ? nil : CacheKey(request.url, part: true)
+    private static func partKeys(of request: HTTPRequest, by use: CacheUse) -> [CacheKey] {
+        use.policy.isRule || request.headers["Range"] == nil ? [] : [CacheKey(request.url, part: true)]
     }
 
-    private var partKeys: [CacheKey] { [Self.partKey(of: request, by: use)].compactMap(\.self) }
+    private var partKeys: [CacheKey] { Self.partKeys(of: request, by: use) }
 
     // MARK: After the exchange
 
