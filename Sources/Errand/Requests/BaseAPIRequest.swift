@@ -240,7 +240,7 @@ extension BaseAPIRequest {
     /// again for each page.
     ///
     /// After a logout or a change of the account or environment, what may change something on the server (any method but `GET`,
-    /// `HEAD` and `OPTIONS`, apart from lists) is not sent again: the load ends with `invalidRequest`.
+    /// `HEAD`, `OPTIONS` and `TRACE`, apart from lists) is not sent again: the load ends with `invalidRequest`.
     ///
     /// - Returns: The load's ID; `nil` if the class does not adopt ``APIManager``, and so cannot load.
     @discardableResult

@@ -173,13 +173,12 @@ extension APIManager {
         _ options: APIRequestOptions,
         of manager: Manager
     ) throws(APIError) -> Call<Manager.Response>? {
-        let changesServer = ![.get, .head, .options].contains(origin.method)
         var input = input
-        if changesServer {
-            guard input.session?.wrappedValue.isOfSameAccount(as: origin.session) != false else {
+        if !origin.method.isSafe {
+            guard input.origin?.session.isOfSameAccount(as: origin.session) != false else {
                 throw APIError(.invalidRequest, reason: "the load to send again was one of another session")
             }
-            input.session = Boxed(wrappedValue: origin.session)
+            input.origin = origin
         }
         var draft = RequestDraft(method: origin.method, path: origin.path)
         draft.params = manager.reformParams(manager.params(from: input, of: id, origin))
@@ -191,8 +190,7 @@ extension APIManager {
         draft.allowsCellularAccess = options.allowsCellularAccess
         let key = input.key(in: origin.session) ?? options.idempotencyKey?()
         if key != nil || input.idempotencyKey != nil {
-            let session = Boxed(wrappedValue: origin.session)
-            manager.history.keep(of: id) { ($0.idempotencyKey, $0.session) = (key, session) }
+            manager.history.keep(of: id) { ($0.idempotencyKey, $0.origin) = (key, origin) }
         }
         draft.idempotencyKey = key
         draft.form = try manager.form(for: draft, input, of: id)

@@ -8,8 +8,8 @@ struct LoadInput: Sendable {
     var parts: [MultipartForm.Part] = []
     /// Precedes ``APIRequestOptions/idempotencyKey``.
     var idempotencyKey: String?
-    /// Of the load that has sent it, if that has a key or may have changed something on the server; boxed, because most have not.
-    var session: Boxed<UserSession>?
+    /// That of the load which has sent it, if that has a key or may have changed something on the server.
+    var origin: LoadOrigin?
     fileprivate(set) var isFromSource = false
     /// What the param source has returned already.
     var sourceParams: APIParams??
@@ -27,7 +27,7 @@ extension LoadInput {
 
     /// The key, unless it is one of another session, in which the server might find the order of another account by it.
     func key(in session: UserSession) -> String? {
-        self.session?.wrappedValue.isOfSameAccount(as: session) == true ? idempotencyKey : nil
+        origin?.session.isOfSameAccount(as: session) == true ? idempotencyKey : nil
     }
 }
 
@@ -84,7 +84,7 @@ struct LoadHistory {
     mutating func keepFormer(_ params: APIParams?, of id: RequestID, from origin: LoadOrigin) {
         formerLoad = id
         guard let newestInput, newestInput.id == newestSuccess else {
-            return keep(params, of: LoadInput(session: Boxed(wrappedValue: origin.session)), id: id, from: origin)
+            return keep(params, of: LoadInput(origin: origin), id: id, from: origin)
         }
         self.newestInput = (id, newestInput.input, origin)
     }
