@@ -74,8 +74,8 @@ extension APIProxy {
         else { return }
         let id = RequestID.next()
         let (trace, end) = insert(id, call.draft, .background, to: call.service, as: call.loginRole, willEnd: release)
-        // A logout that has ended that load may have been before this one was in the table.
-        if !loads.contains(call.id) { cancelRequest(id) }
+        // A logout that has ended that load, perhaps of another proxy, may have been before this one was in the table.
+        if !loads.contains(call.id) || call.hasSessionEnded { cancelRequest(id) }
         start(call.revalidating(as: id, use, trace: trace)) { end($0.map(\.response)) }
     }
 

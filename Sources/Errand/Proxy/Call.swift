@@ -16,8 +16,6 @@ final class Call<Value: Sendable>: Sendable {
     let queuesLater: Bool
     let progress: TransferProgress.Handler?
     private let extras: Boxed<CallExtras>?
-    /// How many sessions had ended when the load began.
-    private let endedSessions: Int
 
     init(
         id: RequestID,
@@ -30,8 +28,7 @@ final class Call<Value: Sendable>: Sendable {
         isOfLoad: Bool = false,
         coalescesIdentical: Bool = false,
         extras: CallExtras,
-        progress: TransferProgress.Handler? = nil,
-        endedSessions: Int? = nil
+        progress: TransferProgress.Handler? = nil
     ) {
         self.id = id
         self.service = service
@@ -44,7 +41,6 @@ final class Call<Value: Sendable>: Sendable {
         queuesLater = isCoalescing || extras.cache?.readsFirst(draft.method) == true
         self.extras = extras.isEmpty ? nil : Boxed(wrappedValue: extras)
         self.progress = progress
-        self.endedSessions = endedSessions ?? service.login.sessions.ended
     }
 
     /// Neither shares an exchange nor uses a stored response that the server has not confirmed: both may be older than the reason
@@ -62,8 +58,7 @@ final class Call<Value: Sendable>: Sendable {
             loginRole: loginRole,
             isOfLoad: isOfLoad,
             extras: extras,
-            progress: progress,
-            endedSessions: endedSessions
+            progress: progress
         )
     }
 
@@ -85,8 +80,7 @@ final class Call<Value: Sendable>: Sendable {
                 acceptedStatuses: acceptedStatuses,
                 trace: trace,
                 cache: cache
-            ),
-            endedSessions: endedSessions
+            )
         )
     }
 
@@ -108,7 +102,7 @@ final class Call<Value: Sendable>: Sendable {
     func isCurrent(_ generation: Int) -> Bool { !renewsLogin || service.login.currentGeneration == generation }
 
     /// Also where another proxy has ended it, whose loads alone that one ends.
-    var hasSessionEnded: Bool { service.login.sessions.ended != endedSessions }
+    var hasSessionEnded: Bool { service.login.hasEnded(since: id) }
 
     func cookieSession(by clock: any APIClock) -> CookieSession? {
         guard let cookies else { return nil }

@@ -783,6 +783,20 @@ struct SessionEndTests: SessionScene {
         #expect(transport.requests.last?.headers["X-Token"] == "new")
     }
 
+    @Test func `A load of another proxy whose hook ends the session is not sent`() async {
+        let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
+        let main = proxy(ScriptedTransport())
+        let other = APIProxy(service: main.defaultService, transport: transport, clock: clock)
+        let request = GoodsRequest(delegate: screen, proxy: other)
+        request.reform = { params in
+            main.logout()
+            return params
+        }
+        request.loadData()
+        #expect(await screen.ending() == .cancelled)
+        #expect(transport.requests.isEmpty)
+    }
+
     @Test func `A logout inside the handler ends its waiters as cancelled`() async {
         let proxy = proxy(refusing())
         account.login = { [proxy] in proxy.logout() }
