@@ -173,20 +173,7 @@ final class LoadRecovery<Value: Sendable> {
 
     private func backOff(after error: APIError, _ decision: Bool?, hasProgress: Bool) async throws(APIError) {
         let date = proxy.clock.date
-        let requested = error.response?.headers.retryAfter(at: date)
-        if decision != true, policy.isRetryable(error), let requested, requested > policy.maxRetryAfter {
-            if let response = error.response { pauseHost(after: response) }
-            throw error.withReason("the server asks for a longer delay than the retry policy allows")
-        }
-        let serverDelay = requested.map { min($0, policy.maxRetryAfter) }
-        if isOfRelogin, let serverDelay, serverDelay > call.service.reloginTimeout / 4 { throw error }
-        // It would end as a timeout, without the response. At its deadline, one that falls back uses what is stored.
-        if let serverDelay, let end = proxy.loads.deadline(of: call.id), call.cache?.rule != .fallback,
-            proxy.clock.uptime + serverDelay >= end
-        {
-            throw error
-        }
-        let delay = try retryDelay(after: error, decision, serverDelay, hasProgress: hasProgress)
+        let delay = try retryDelay(after: error, decision, at: date, hasProgress: hasProgress)
         // The pause is in the queue, where the load keeps its order.
         if let response = error.response, let pause = pause(after: response, at: date), pause >= delay {
             call.trace?.willWait(for: .retry, limit: delay)
@@ -230,13 +217,26 @@ final class LoadRecovery<Value: Sendable> {
     @inline(never) private func retryDelay(
         after error: APIError,
         _ decision: Bool?,
-        _ serverDelay: Duration?,
+        at date: Date,
         hasProgress: Bool
     ) throws(APIError) -> Duration {
         guard retryCount < policy.maxRetries, decision ?? policy.isRetryable(error) else { throw error }
-        let isPostponed = serverDelay != nil && error.isOfPostponedRequest
+        let requested = error.response?.headers.retryAfter(at: date)
+        let isPostponed = requested != nil && error.isOfPostponedRequest
         let mayRepeat = isRepeatable || isPostponed && policy.retryAfterAppliesToAllMethods
         guard decision == true || mayRepeat else { throw error }
+        if decision != true, let requested, requested > policy.maxRetryAfter {
+            if let response = error.response { pauseHost(after: response) }
+            throw error.withReason("the server asks for a longer delay than the retry policy allows")
+        }
+        let serverDelay = requested.map { min($0, policy.maxRetryAfter) }
+        if isOfRelogin, let serverDelay, serverDelay > call.service.reloginTimeout / 4 { throw error }
+        // It would end as a timeout, without the response. At its deadline, one that falls back uses what is stored.
+        if let serverDelay, let end = proxy.loads.deadline(of: call.id), call.cache?.rule != .fallback,
+            proxy.clock.uptime + serverDelay >= end
+        {
+            throw error
+        }
         // The server itself spreads the retries that it asks for; what continues is not sent once more.
         let isFree = hasProgress || isPostponed && serverDelay.map { $0 > .zero } == true
         guard isFree || call.service.retryBudget.takeRetry(of: policy, at: proxy.clock.uptime) else {

@@ -527,6 +527,19 @@ struct RetryTests {
         #expect(transport.requests.count == 1)
     }
 
+    @Test(arguments: [(0, .get), (2, .post)] as [(Int, HTTPMethod)])
+    func `A load that is not sent again, whatever the delay is, does not blame the delay`(
+        _ maxRetries: Int,
+        _ method: HTTPMethod
+    ) async {
+        let transport = ScriptedTransport { _ in .status(503, headers: ["Retry-After": "61"]) }
+        let proxy = proxy(transport) { ($0.maxRetries, $0.retryAfterAppliesToAllMethods) = (maxRetries, false) }
+        let request = request(proxy, method)
+        request.loadData()
+        #expect(await screen.ending() == .failure(.http))
+        #expect(request.error?.reason == nil && transport.requests.count == 1)
+    }
+
     @Test(.fault(60)) func `An app that decides to send it again waits for the longest delay of the policy`() async {
         let responses = Responses([.status(503, headers: ["Retry-After": "3600"]), .json(goodsJSON([]))])
         let transport = ScriptedTransport { _ in responses.next() }
