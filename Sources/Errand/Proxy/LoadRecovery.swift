@@ -206,8 +206,8 @@ final class LoadRecovery<Value: Sendable> {
     }
 
     private func pause(after response: APIResponse, at date: Date) -> Duration? {
-        guard response.status == 429, policy.pausesHost, call.exchangeLane != nil, isOfService(response),
-            !proxy.loads.needsNoPlace(call.id),
+        guard response.status == 429, policy.statuses.contains(429), policy.maxRetries > 0, isOfService(response),
+            call.exchangeLane != nil, !proxy.loads.needsNoPlace(call.id),
             let delay = response.headers.retryAfter(at: date), delay > .zero
         else { return nil }
         return min(delay, policy.maxRetryAfter)

@@ -76,8 +76,6 @@ public struct RetryPolicy: Sendable {
 }
 
 extension RetryPolicy {
-    var pausesHost: Bool { maxRetries > 0 && statuses.contains(429) }
-
     func isRetryable(_ error: APIError) -> Bool {
         switch error.type {
         case .http: error.status.map(statuses.contains) == true
