@@ -90,6 +90,7 @@ extension APIManager {
         pager?.keepLoadedPages()
         let load = Load(of: self, draft, to: service, role: role, observing: options)
         loads.append(load.id)
+        removeProgress()
         proxy.loads.insert(load.activeLoad(with: options))
         history.keepFormer(wanted.params, of: load.id, from: wanted.origin)
         load.trace?.begin()

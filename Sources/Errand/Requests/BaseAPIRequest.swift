@@ -250,6 +250,12 @@ extension BaseAPIRequest {
         return manager.loadFailedPart() ?? manager.refresh(.first, input: nil)
     }
 
+    /// For a new load, which has none yet.
+    func removeProgress() {
+        if progress != nil { progress = nil }
+        if activity != nil { activity = nil }
+    }
+
     /// Returns whether the load was not cancelled before.
     func removeLoad(_ id: RequestID) -> Bool {
         guard loads.contains(id) else { return false }

@@ -48,8 +48,7 @@ extension APIManager {
             try pager?.loadWillBegin(load.id, of: part, input: listInput, from: service)
         }
         load.trace?.begin()
-        if self.progress != nil { self.progress = nil }
-        if activity != nil { activity = nil }
+        removeProgress()
         if let indicator { SharedIndicators.show(indicator, message, of: load.id) }
         load.send { () throws(APIError) in try load.call(input, page, options, of: self) }
         return load.id

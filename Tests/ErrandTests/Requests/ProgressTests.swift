@@ -42,6 +42,19 @@ struct ProgressTests {
         }
     }
 
+    @Test func `A load that sends nothing has no progress of an earlier load`() async {
+        let transport = ScriptedTransport()
+        let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: transport))
+        request.ownOptions.reportsProgress = true
+        request.loadData()
+        #expect(await screen.ending() == .success)
+        #expect(request.progress != nil)
+        request.loadIfNeeded(maxAge: .seconds(60))
+        #expect(request.progress == nil)
+        #expect(await screen.ending() == .success)
+        #expect(request.progress == nil && transport.requests.count == 1)
+    }
+
     @Test(arguments: TransportKind.allCases)
     func `A download reports progress to value, to the delegate and to observers`(_ kind: TransportKind) async throws {
         let gate = Gate()
