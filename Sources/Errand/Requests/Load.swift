@@ -356,7 +356,7 @@ extension APIManager {
         } else if role == .signIn, outcome.error == nil, let response, response.status < 400 {
             load.login?.didSignIn()
             // Perhaps as another user, without a logout before.
-            proxy.cache?.endSessions(of: proxy.jar(for: service))
+            proxy.cache?.endSessions(of: origin.session.jar)
         }
         trace?.end(outcome.ending, response: response)
         end(with: outcome, response: response)

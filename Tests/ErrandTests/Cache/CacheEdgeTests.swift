@@ -289,6 +289,25 @@ struct CacheEdgeTests {
         #expect(await scene.load() == "v3 network")
     }
 
+    @Test func `A sign-in ends the sessions of its own cookies, although the proxy has others by then`()
+        async throws
+    {
+        let gate = Gate()
+        let scene = try Scene { request, number in
+            request.path == "/login" ? .status(200).behind(gate) : Scene.version(number)
+        }
+        let other = APIService(baseURL: scene.server.baseURL)
+        #expect(await scene.load() == "v1 network")
+        let signIn = APIRequest<Void>("/login", service: scene.service, isLoginRequest: true, proxy: scene.proxy)
+        let signedIn = Task { await signIn.outcome() }
+        #expect(await scene.server.waitForTotalRequests(2))
+        let jar = scene.proxy.switchAccount(of: other, to: CookieJar())
+        gate.open()
+        #expect(await signedIn.value == nil)
+        scene.proxy.switchAccount(of: other, to: jar)
+        #expect(await scene.load() == "v3 network")
+    }
+
     @Test func `A load after a sign-in at another service with the same cookies shares no exchange of before`()
         async throws
     {
