@@ -73,10 +73,7 @@ extension APIManager {
             origin: LoadOrigin(draft, service, proxy.jar(for: service)),
             encoder: service?.encoder ?? JSONEncoder()
         )
-        let start = pager?.loadedSince
-        let former =
-            content == nil
-            ? nil : history.content(of: wanted, maxAge: maxAge, since: start, at: proxy.clock.uptime)
+        let former = history.content(of: wanted, maxAge: maxAge, since: pager?.loadedSince, at: proxy.clock.uptime)
         // Neither what adds a page to a list that is too old loads that again, nor a load that sends nothing.
         let mayJoin = former != nil || pager?.isRefreshing != false && history.formerLoad != loads.last
         if mayJoin, let running = loads.last, history.sends(wanted, in: running), proxy.join(running, as: role) {
@@ -90,10 +87,10 @@ extension APIManager {
         pager?.keepLoadedPages()
         let load = Load(of: self, draft, to: service, role: role, observing: options)
         loads.append(load.id)
-        removeProgress()
         proxy.loads.insert(load.activeLoad(with: options))
         history.keepFormer(wanted.params, of: load.id, from: wanted.origin)
         load.trace?.begin()
+        removeProgress()
         load.end(withFormer: content, former)
         return load.id
     }

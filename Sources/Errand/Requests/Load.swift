@@ -41,8 +41,7 @@ extension APIManager {
         proxy.loads.insert(load.activeLoad(with: options))
         // For the following loads of a list, the param source is called again.
         var listInput = input
-        listInput.sourceParams = nil
-        if pager != nil { listInput.path = path }
+        (listInput.sourceParams, listInput.path) = (nil, path)
         // Before the hooks below: a load that they begin in a list is newer than this one.
         let page = Result { () throws(APIError) in
             try pager?.loadWillBegin(load.id, of: part, input: listInput, from: service)
