@@ -15,10 +15,8 @@ public struct APIError: Error, Sendable {
         // Whether a relogin has thrown it, whose server has neither granted nor refused a login.
         var isOfUndecidedLogin = false
         var reason: String?
-        var code: ServerCode?
-        // Not the message of a response that is a success for the server.
-        var serverMessage: String?
-        var fieldMessages: [String: [String]] = [:]
+        // What the server says; nothing for a response that is a success for it.
+        var failure = ServerFailure()
         var requestID: RequestID?
         var method: HTTPMethod?
         var path: String?
@@ -41,9 +39,9 @@ public struct APIError: Error, Sendable {
     /// An explanation for the developer; `nil` if the type describes the failure completely.
     public var reason: String? { details.reason }
     /// The server's business code, if the ``Envelope`` or a ``FailureReader`` found one.
-    public var code: ServerCode? { details.code }
+    public var code: ServerCode? { details.failure.code }
     /// The server's messages for the fields of a form, by the name of the field; see ``ServerFailure/fieldMessages``.
-    public var fieldMessages: [String: [String]] { details.fieldMessages }
+    public var fieldMessages: [String: [String]] { details.failure.fieldMessages }
     /// The ID of the failed load; `nil` for an error that is not from a load.
     public var requestID: RequestID? { details.requestID }
     /// The method of the failed request; `nil` for an error that is not from a load.
@@ -73,9 +71,7 @@ public struct APIError: Error, Sendable {
         details = Details(
             message: type.message,
             isOfStatus: type == .http,
-            code: failure.code,
-            serverMessage: failure.message,
-            fieldMessages: failure.fieldMessages,
+            failure: failure,
             response: response.withStatement(failure)
         )
     }
@@ -107,7 +103,7 @@ extension APIError {
             isWorded: message != nil,
             hasMessageOfApp: message != nil,
             reason: reason,
-            code: code,
+            failure: ServerFailure(code: code),
             response: response,
             underlying: underlying
         )
@@ -126,7 +122,7 @@ extension APIError {
     func worded(by messages: ErrorMessages?) -> APIError {
         guard let messages, !details.isWorded else { return self }
         var error = self
-        error.details.message = messages.text(for: self, server: details.serverMessage ?? repeatedMessage)
+        error.details.message = messages.text(for: self, server: details.failure.message ?? repeatedMessage)
         if let text = messages.localize?(error) { error.details.message = text }
         error.details.isWorded = true
         return error
@@ -168,10 +164,11 @@ extension APIError {
     /// The error of the loads for which a relogin has thrown this one; its response is not theirs, but its code and texts are.
     var ofUndecidedLogin: APIError {
         let reason = "the login could not be renewed" + (reason.map { ": \($0)" } ?? "")
-        let error = APIError(type == .decoding ? .noNetwork : type, reason: reason, code: code, underlying: self)
+        let type = type == .decoding ? .noNetwork : type
+        let message = details.hasMessageOfApp ? message : nil
+        let error = APIError(type, message: message, reason: reason, code: code, underlying: self)
         return error.with {
-            if details.hasMessageOfApp { ($0.message, $0.isWorded, $0.hasMessageOfApp) = (message, true, true) }
-            $0.serverMessage = details.serverMessage ?? repeatedMessage
+            $0.failure.message = details.failure.message ?? repeatedMessage
             $0.isOfUndecidedLogin = true
         }
     }
