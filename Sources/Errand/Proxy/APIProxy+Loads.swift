@@ -23,7 +23,9 @@ extension APIProxy {
     package static var isInRelogin: Bool { ReloginScope.isOpen }
 
     /// Begins what a caller has asked for that is in no relogin.
-    package static func outsideRelogin<Result>(_ work: () -> Result) -> Result { ReloginScope.run(in: nil, work) }
+    package static func outsideRelogin<Result>(_ work: () -> Result) -> Result {
+        ReloginScope.$current.withValue(nil, operation: work)
+    }
 
     package var queuedCount: Int { queue.waitingCount }
 

@@ -47,11 +47,6 @@ final class ReloginScope: Sendable {
         current?.innermostOpen.flatMap { $0.owner == nil ? $0.service.loginOwner : nil }
     }
 
-    /// Tasks that `work` starts inherit `scope` and not the caller's.
-    static func run<Result>(in scope: ReloginScope?, _ work: () -> Result) -> Result {
-        scope === current ? work() : $current.withValue(scope, operation: work)
-    }
-
     private var innermostOpen: ReloginScope? {
         hasEnded.load(ordering: .relaxed) ? outer?.innermostOpen : self
     }
@@ -117,7 +112,9 @@ package struct LoadScope: Sendable {
     package init() {}
 
     package func run(_ work: () -> Void) {
-        SharedProxyScope.run(with: sharedProxy) { ReloginScope.run(in: relogin, work) }
+        SharedProxyScope.$replacement.withValue(sharedProxy) {
+            ReloginScope.$current.withValue(relogin, operation: work)
+        }
     }
 
     /// Begins a task that inherits nothing else.
@@ -137,8 +134,4 @@ package struct LoadScope: Sendable {
 /// What a test has in place of the shared proxy, whose type is of a higher layer.
 package enum SharedProxyScope {
     @TaskLocal package static var replacement: (any AnyObject & Sendable)?
-
-    static func run(with replacement: (any AnyObject & Sendable)?, _ work: () -> Void) {
-        replacement === self.replacement ? work() : $replacement.withValue(replacement, operation: work)
-    }
 }

@@ -104,7 +104,7 @@ final class MainDeliveryTests {
         deliver("first")
         await suspend(while: calls.isEmpty)
         await withCheckedContinuation { continuation in
-            ReloginScope.run(in: scope) {
+            ReloginScope.$current.withValue(scope) {
                 EnvironmentScope.$current.withValue(APIEnvironment("staging", baseURL: service.baseURL)) {
                     delivery.deliver {
                         #expect(ReloginScope.current == nil)
