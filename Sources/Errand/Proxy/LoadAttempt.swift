@@ -72,9 +72,10 @@ final class LoadAttempt<Value: Sendable> {
         return call.draft.followsLink ? try call.service.withoutSecrets(request) : request
     }
 
-    @inline(never) func makeExchange(_ request: HTTPRequest) -> Exchange {
+    @inline(never) func makeExchange(_ request: HTTPRequest, _ cache: CacheStage? = nil) -> Exchange {
         let (session, trace) = (call.cookieSession(by: proxy.clock), call.trace?.makeExchangeTrace())
         let exchange = Exchange(request, id: call.id, session: session, proxy: proxy, trace: trace)
+        exchange.cache = cache
         if call.draft.resumesDownload { exchange.resumption = (plainURL ?? request.url, isComplete) }
         // Adapters may open what is sealed.
         if !call.service.adapters.adaptsResponses { exchange.bodyCheck = call.serializer.bodyCheck }
@@ -113,7 +114,7 @@ final class LoadAttempt<Value: Sendable> {
     }
 
     /// `cache` has made the response, or is to store it.
-    func adaptedValue(in response: APIResponse, _ cache: CacheStage?) async throws(APIError) -> LoadedValue<Value> {
+    func value(in response: APIResponse, _ cache: CacheStage?) async throws(APIError) -> LoadedValue<Value> {
         guard let context = context?.wrappedValue else { return try value(in: response) }
         var response = response
         if cache?.skipsAdapters != true {
@@ -140,7 +141,7 @@ final class LoadAttempt<Value: Sendable> {
             context = makeContext()
             context?.wrappedValue.isOfLookup = true
         }
-        return try await adaptedValue(in: response, cache)
+        return try await value(in: response, cache)
     }
 
     @inline(never) func label(_ response: APIResponse) -> APIResponse {

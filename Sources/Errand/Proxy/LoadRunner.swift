@@ -53,9 +53,7 @@ final class LoadRunner<Value: Sendable> {
                 sent = login
                 guard let response = try await response(in: login) else { continue }
                 if call.stream != nil, try await reconnects(after: nil) { continue }
-                let isAdapted = call.service.adapters.adaptsResponses
-                let loaded =
-                    isAdapted ? try await attempt.adaptedValue(in: response, cache) : try attempt.value(in: response)
+                let loaded = try await attempt.value(in: response, cache)
                 if call.renewsLogin, response.source != .cache {
                     call.service.login.didSucceed(with: login, hasNeededOne: hasNeededLogin)
                 }
@@ -268,9 +266,7 @@ final class LoadRunner<Value: Sendable> {
         var request = request
         handler.prepare(&request)
         request.destination = .stream(HTTPBodySink(stream))
-        let exchange = attempt.makeExchange(request)
-        exchange.cache = cache
-        return (exchange, stream)
+        return (attempt.makeExchange(request, cache), stream)
     }
 
     /// Returns whether the stream is to be requested again, and waits until then.
