@@ -405,25 +405,17 @@ struct WaiterList<Waiter: Sendable>: Sendable {
 
     /// Replaces the waiter with the same number.
     mutating func insert(_ waiter: Waiter, sequence: UInt64) {
-        let index = position(of: sequence)
-        guard index < entries.count, entries[index].sequence == sequence else {
-            count += 1
-            return entries.insert((sequence, waiter), at: index)
-        }
-        if entries[index].waiter == nil { count += 1 }
-        entries[index].waiter = waiter
+        _ = remove(sequence)
+        count += 1
+        entries.insert((sequence, waiter), at: position(of: sequence))
     }
 
-    func contains(_ sequence: UInt64) -> Bool {
-        let index = position(of: sequence)
-        return index < entries.count && entries[index].sequence == sequence && entries[index].waiter != nil
-    }
+    func contains(_ sequence: UInt64) -> Bool { index(of: sequence) != nil }
 
     mutating func remove(_ sequence: UInt64) -> Waiter? {
-        let index = position(of: sequence)
-        guard index < entries.count, entries[index].sequence == sequence,
-            let waiter = exchange(&entries[index].waiter, with: nil)
-        else { return nil }
+        guard let index = index(of: sequence), let waiter = exchange(&entries[index].waiter, with: nil) else {
+            return nil
+        }
         count -= 1
         while head < entries.count, entries[head].waiter == nil { head += 1 }
         // Drops the empty entries once they are the majority, so that each costs constant time.
@@ -432,6 +424,14 @@ struct WaiterList<Waiter: Sendable>: Sendable {
             head = 0
         }
         return waiter
+    }
+
+    private func index(of sequence: UInt64) -> Int? {
+        let index = position(of: sequence)
+        guard index < entries.count, entries[index].sequence == sequence, entries[index].waiter != nil else {
+            return nil
+        }
+        return index
     }
 
     private func position(of sequence: UInt64) -> Int {
