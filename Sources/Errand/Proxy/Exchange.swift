@@ -11,8 +11,7 @@ final class Exchange {
     let session: CookieSession?
     let head: ReceivedHead
     let proxy: APIProxy
-    /// `nil` also when the exchange has ended for the monitors.
-    private var trace: ExchangeTrace?
+    private let trace: ExchangeTrace?
     private let start: Duration
     /// `nil` if the body is no partial file.
     var resumption: Resumption?
@@ -139,7 +138,6 @@ final class Exchange {
                 receivedAt: start + elapsed
             )
             trace?.ended(with: .success(last))
-            trace = nil
             return last
         }
         redirects.append(current.url)
