@@ -322,7 +322,6 @@ extension APIManager {
         var result = result
         guard proxy.loads.contains(id), !isEnding, !repeatsPage(insteadOf: &result) else { return }
         let response = (try? result.get().response) ?? result.error?.response
-        result = result.mapError(ended)
         var outcome =
             manager.map { self.outcome(of: result, response, for: $0) } ?? result.map { $0.value as any Sendable }
         // The validator or reformData may have edited the list.
@@ -399,7 +398,7 @@ extension APIManager {
             return .success(manager.reformData(loaded.value))
         } catch {
             return manager.pager?.endsList(with: error, of: id) == true
-                ? .success(EndOfList(error: error)) : .failure(error)
+                ? .success(EndOfList(error: ended(error))) : .failure(error)
         }
     }
 
