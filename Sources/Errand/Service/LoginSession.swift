@@ -134,8 +134,14 @@ final class LoginSession: Sendable {
 
     private func start(_ run: Int, of service: APIService, clock: any APIClock) {
         let (work, isWanted) = state.withLock { state in
+            // So that no late call of the handler overwrites newer credentials: one that never returns keeps the next relogin
+            // waiting until its deadline.
+            let earlier = state.works.max { $0.key < $1.key }?.value
             // Loads of any priority wait for it. A logout finds it from its first step on.
-            let work = Task(priority: .userInitiated) { await relogin(run: run, of: service, clock: clock) }
+            let work = Task(priority: .userInitiated) {
+                _ = await earlier?.value
+                return await relogin(run: run, of: service, clock: clock)
+            }
             state.works[run] = work
             return (work, state.isCurrent(run))
         }
@@ -156,28 +162,8 @@ final class LoginSession: Sendable {
         }
     }
 
-    /// Waits for the handler to return from all earlier calls, so that no late one overwrites newer credentials.
-    ///
-    /// A handler that never returns keeps the next relogin waiting until the deadline of that relogin.
-    private func relogin(run: Int, of service: APIService, clock: any APIClock) async -> Outcome {
-        guard await takeHandler(for: run) else { return .failure(APIError(.cancelled)) }
-        defer { state.withLock { $0.releaseHandler() }?.resume(returning: true) }
-        return await callHandler(run: run, of: service, clock: clock)
-    }
-
-    private func takeHandler(for run: Int) async -> Bool {
-        await withCancellableContinuation(ifCancelled: false) { turn in
-            state.withLock { state in
-                guard !state.takeHandler() else { return true }
-                state.turns[run] = turn
-                return nil
-            }
-        } remove: {
-            state.withLock { $0.turns.removeValue(forKey: run) }
-        }
-    }
-
-    @MainActor private func callHandler(run: Int, of service: APIService, clock: any APIClock) async -> Outcome {
+    @MainActor private func relogin(run: Int, of service: APIService, clock: any APIClock) async -> Outcome {
+        guard !Task.isCancelled else { return .failure(APIError(.cancelled)) }
         guard let handler = service.reloginHandler else { return .success(()) }
         readRenewalDate(for: service)
         let (now, uptime) = (clock.date, clock.uptime)

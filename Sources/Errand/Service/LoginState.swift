@@ -29,14 +29,11 @@ struct LoginState {
     private(set) var outcome: LoginSession.Outcome = .success(())
     private var newestAtOutcome = RequestID.newest
     var waiters: [RequestID: LoginWaiter] = [:]
-    /// The relogins that wait until the handler returns from an earlier one.
-    var turns: [Int: CheckedContinuation<Bool, Never>] = [:]
-    /// Those whose handler may still run, also after their deadline: a logout cancels them.
+    /// The relogins that wait for an earlier one, or whose handler may still run, also after their deadline: a logout cancels them.
     var works: [Int: Task<LoginSession.Outcome, Never>] = [:]
     var hasSessionExpired = false
     private var run: Run?
     private var lastRun = 0
-    private var isHandlerBusy = false
     private var limit = LoginLimit()
     var renewalDate: Date?
     /// Renewal dates up to this one begin no further relogin.
@@ -140,15 +137,6 @@ struct LoginState {
     func refusal(of id: RequestID) -> APIError? { id <= newestAtOutcome ? outcome.error : nil }
     func isCurrent(_ number: Int) -> Bool { run?.number == number }
     func hasSignedIn(since number: Int) -> Bool { isCurrent(number) && run?.hasSignedIn == true }
-
-    mutating func takeHandler() -> Bool { !exchange(&isHandlerBusy, with: true) }
-
-    /// Passes the handler on to the newest relogin that waits for it.
-    mutating func releaseHandler() -> CheckedContinuation<Bool, Never>? {
-        let next = turns.keys.max().flatMap { turns.removeValue(forKey: $0) }
-        isHandlerBusy = next != nil
-        return next
-    }
 
     /// Returns whether the relogin is the current one and has no outcome, so that the handler may be called for it.
     mutating func begin(_ number: Int) -> Bool {
