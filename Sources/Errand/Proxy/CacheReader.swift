@@ -30,7 +30,7 @@ final class CacheReader<Value: Sendable> {
             case .send(let request, let miss):
                 cache.didMiss(miss)
                 if let show = use.show { show(try await shownValue()) }
-                if lookup.isSent { cache.prepared = (Boxed(wrappedValue: request), generation) }
+                if lookup.isSent { cache.prepared = (request, generation) }
                 if let error = lookup.error, let value = try await value(of: cache.response(after: error)) {
                     return value
                 }

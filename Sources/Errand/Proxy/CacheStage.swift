@@ -36,9 +36,7 @@ final class CacheStage {
     private var isStale = false
     private var isBypassed = false
     /// Made for the lookup with the login of a generation, and sent if the load had not to wait.
-    ///
-    /// Boxed, because the runner would have room for it in every load.
-    var prepared: (request: Boxed<HTTPRequest>, generation: Int)?
+    var prepared: (request: HTTPRequest, generation: Int)?
     /// Whether it has made the last response itself.
     private var isGenerated = false
     private var hasMissed: Bool
@@ -170,7 +168,7 @@ final class CacheStage {
     var skipsAdapters: Bool { isGenerated || used?.stored.isAdapted == true }
 
     /// Returns `nil` for a request that was made before a relogin, which has the old login.
-    @inline(never) func takePrepared(in generation: Int) -> Boxed<HTTPRequest>? {
+    @inline(never) func takePrepared(in generation: Int) -> HTTPRequest? {
         guard let prepared = exchange(&prepared, with: nil) else { return nil }
         guard prepared.generation != generation else { return prepared.request }
         proxy.loads.uncountSend(of: id)

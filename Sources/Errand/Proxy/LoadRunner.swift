@@ -78,7 +78,7 @@ final class LoadRunner<Value: Sendable> {
     private func response(in login: SentLogin) async throws(APIError) -> APIResponse? {
         // Built after the admission, so that a queued load holds no body, and its headers are current.
         let prepared = cache?.takePrepared(in: login.generation)
-        let request = if let prepared { prepared.wrappedValue } else { try await attempt.request() }
+        let request = if let prepared { prepared } else { try await attempt.request() }
         guard call.isCurrent(login.generation) else { return nil }
         let response: APIResponse? =
             // A stream has fewer calls below it, because each takes memory while the stream is open.
