@@ -84,7 +84,8 @@ extension FailureReader {
         return messages.byField.isEmpty ? nil : ServerFailure(message: messages.text, fieldMessages: messages.byField)
     }
 
-    /// JSON with a code and a message at paths such as `error.message` or `errors.0.message`.
+    /// JSON with a code and a message at paths such as `error.message` or `errors.0.message`; a member of the outermost object
+    /// whose name is the whole path comes first.
     ///
     /// - Parameters:
     ///   - code: The path of the code; none by default.

@@ -113,6 +113,8 @@ struct FailureReaderTests {
         let first = await error(#"{"error":{"code":7,"texts":["seven"]}}"#) { $0.failureReader = readers }
         #expect(first?.code == 7)
         #expect(first?.message == "seven")
+        let named = await error(#"{"error.code":8,"error":{"code":7,"texts":[]}}"#) { $0.failureReader = readers }
+        #expect(named?.code == 8)
         let second = await error(#"{"detail":"last"}"#) { $0.failureReader = readers }
         #expect(second?.message == "last")
         let none = await error(#"{"detail":"last"}"#) { $0.failureReader = nil }
