@@ -325,7 +325,8 @@ struct ResumedDownloadTests {
         let (request, screen) = (try request(), Screen())
         await begin(request, for: screen)
         request.loadData()
-        #expect(await screen.endings(2) == [.cancelled, .success])
+        // The former load ends once its file is closed, on another thread.
+        #expect(await screen.endings(2).sorted { "\($0)" < "\($1)" } == [.cancelled, .success])
         try expectComplete()
         #expect(files.ranges == [nil, "bytes=100000-"])
     }

@@ -814,13 +814,15 @@ struct StreamRequestTests {
         let service = APIService.sample {
             ($0.reloginHandler, $0.retryPolicy) = (account, .never)
         }
-        let proxy = APIProxy(service: service, transport: transport, clock: clock)
+        let waits = Lock(0)
+        let recorder = EventRecorder { event in
+            if case .waiting(.retry, _) = event.kind { waits.withLock { $0 += 1 } }
+        }
+        let proxy = APIProxy(service: service, transport: transport, clock: clock, monitors: [recorder])
         let request = EventStream(delegate: screen, proxy: proxy)
-        request.ownOptions.reportsActivity = true
         request.loadData()
-        for logins in 0...1 {
-            await suspend(while: account.logins < logins)
-            await suspend(while: !isWaiting(request))
+        for count in 1...2 {
+            await suspend(while: waits.withLock { $0 } < count)
             await clock.waitForSleepers()
             clock.advance(by: .seconds(30))
         }
