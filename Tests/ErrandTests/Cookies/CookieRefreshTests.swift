@@ -6,7 +6,7 @@ import Testing
 @testable import Errand
 @testable import ErrandTestSupport
 
-@Suite("Loads send what other processes have saved", .limitedConcurrency, .timeLimit(.minutes(2)))
+@Suite("Loads send what other processes have saved", .limitedConcurrency, .hangLimit, .timeLimit(.minutes(10)))
 struct CookieRefreshTests {
     private let folder: TemporaryFolder
     private let clock = ManualClock(date: .now)

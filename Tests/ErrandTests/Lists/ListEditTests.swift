@@ -221,7 +221,7 @@ struct ListEditTests {
         }
     }
 
-    @Test(arguments: [false, true])
+    @Test(.blocksThread, arguments: [false, true])
     func `A page repeated because of an edit has the priority of its load, and no place if others wait for it`(
         _ isJoined: Bool
     ) async throws {

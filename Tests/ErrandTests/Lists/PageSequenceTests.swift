@@ -150,7 +150,7 @@ struct PageSequenceTests {
         #expect(server.queries.count == 3)
     }
 
-    @Test func `A load that follows up may end before the iteration continues`() async throws {
+    @Test(.blocksThread) func `A load that follows up may end before the iteration continues`() async throws {
         let list = PageWindowTests.Numbers(delegate: screen, proxy: APIProxy(fake: server.transport))
         list.identifies = false
         let interceptor = InterceptorSpy()

@@ -225,7 +225,7 @@ struct MonitorTests {
     }
 
     /// The monitor keeps a load between its wait and the relogin until that has failed.
-    @Test func `A load whose relogin fails while it begins to wait has no renewal either`() async {
+    @Test(.blocksThread) func `A load whose relogin fails while it begins to wait has no renewal either`() async {
         let (gate, ended) = (Latch(), DispatchSemaphore(value: 0))
         (account.fails, account.gate) = (true, gate)
         let slow = EventRecorder { event in

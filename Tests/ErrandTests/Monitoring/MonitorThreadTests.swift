@@ -8,7 +8,7 @@ import Testing
 @testable import ErrandTestSupport
 
 @MainActor
-@Suite("No monitor is called on the thread of a transport", .limitedConcurrency, .timeLimit(.minutes(2)))
+@Suite("No monitor is called on the thread of a transport", .limitedConcurrency, .hangLimit, .timeLimit(.minutes(10)))
 struct MonitorThreadTests {
     @Test(.blocksThread, .serialized, arguments: TransportKind.allCases, ["made", "sent", "head", "responded"])
     func `A monitor that blocks in an event of one load delays no transfer of another`(

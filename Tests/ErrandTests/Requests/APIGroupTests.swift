@@ -701,7 +701,7 @@ struct GroupErrorTests {
     }
 }
 
-@MainActor @Suite("Groups and the sessions of their requests", .timeLimit(.minutes(1)))
+@MainActor @Suite("Groups and the sessions of their requests", .hangLimit, .timeLimit(.minutes(10)))
 struct GroupSessionTests {
     enum Change: CaseIterable {
         case logout, accountSwitch, cancel

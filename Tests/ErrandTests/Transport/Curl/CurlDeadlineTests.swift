@@ -40,7 +40,7 @@ struct CurlDeadlineTests {
     }
 
     /// As with versions of libcurl that wait for the name lookup when a connection takes too long.
-    @Test(.fault(89), .timeLimit(.minutes(1)))
+    @Test(.fault(89), .hangLimit)
     func `The loop ends a connection that takes too long where libcurl must not`() async throws {
         var settings = CurlSettings()
         settings.limitsConnects = true

@@ -301,7 +301,8 @@ struct CurlResourceTests {
         return min(connections, Int(clamping: limit.rlim_max) / 2 - 250)
     }
 
-    @Test(.fault(71))
+    // An exit test blocks a thread while its process runs, which takes minutes with a million loads.
+    @Test(.fault(71), .blocksThread)
     func `A callback may begin the next load any number of times without growth of stack and memory`() async {
         await #expect(processExitsWith: .success) {
             let server = try FixtureServer.start { _ in .json(bytes: goodsJSON([]).utf8) }
