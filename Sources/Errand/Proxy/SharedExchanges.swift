@@ -220,6 +220,8 @@ private struct SharedExchange {
         let cacheFolder: ObjectIdentifier?
         let allowsCellularAccess: Bool
         let generation: Int
+        /// Another one while the app keeps the login of a sign-in.
+        let beganSessions: Int
         /// A load that begins after a change on the server needs a response to a later request.
         let changeCount: Int
         let queues: Bool
@@ -236,7 +238,7 @@ private struct SharedExchange {
             login = ObjectIdentifier(call.service.login)
             cookies = call.cookies.map(ObjectIdentifier.init)
             allowsCellularAccess = request.allowsCellularAccess
-            self.generation = generation
+            (self.generation, beganSessions) = (generation, call.service.login.sessions.begun)
             cookieGeneration = call.cookies?.generation
             cacheFolder = (call.cache?.folder).map(ObjectIdentifier.init)
             // Also those of other proxies with the same cache.

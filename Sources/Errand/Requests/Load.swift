@@ -349,15 +349,17 @@ extension APIManager {
             outcome = file.end(with: outcome).mapError(ended)
             if outcome.error != nil { response = response?.withoutFile }
         }
-        if isFormer, let response {
-            trace?.emit(.respondedFromCache(response))
-        } else if role == .signIn, outcome.error == nil, let response, response.status < 400 {
-            load.login?.didSignIn()
+        let isSignIn = role == .signIn && !isFormer && outcome.error == nil
+        let hasSignedIn = isSignIn && response.map { $0.status < 400 } == true
+        if isFormer, let response { trace?.emit(.respondedFromCache(response)) }
+        if hasSignedIn {
+            load.login?.beginSession()
             // Perhaps as another user, without a logout before.
             proxy.cache?.endSessions(of: origin.session.jar)
         }
         trace?.end(outcome.ending, response: response)
         end(with: outcome, response: response)
+        if hasSignedIn { load.login?.didSignIn() }
     }
 
     /// Requests the page of a list again if edits have made its response out of date; the load has not ended then.

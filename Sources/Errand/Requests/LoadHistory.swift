@@ -38,17 +38,16 @@ final class LoadOrigin: Sendable {
     let method: HTTPMethod
     let path: String
     let session: UserSession
-    /// Another one after a relogin.
-    private let generation: Int?
+    private let relogins: Int?
 
     init(_ draft: RequestDraft, _ service: APIService?, _ cookies: CookieJar) {
         (method, path) = (draft.method, draft.path)
-        (session, generation) = (UserSession(of: service, cookies), service?.login.generation)
+        (session, relogins) = (UserSession(of: service, cookies), service?.login.relogins)
     }
 
     /// Whether the response to one is that to the other.
     func hasSameResponse(as other: LoadOrigin) -> Bool {
-        isSame(as: other) && session == other.session && generation == other.generation
+        isSame(as: other) && session == other.session && relogins == other.relogins
     }
 
     /// Whatever the login is that a load has begun with: it is sent with the current one.

@@ -16,6 +16,7 @@ final class LoginSession: Sendable {
 
     var waiterCount: Int { state.withLock(\.waiters.count) }
     var generation: Int { state.withLock(\.generation) }
+    var relogins: Int { state.withLock(\.relogins) }
     /// How many sessions have ended, by a logout or a change of the account, and how many have begun, by a sign-in.
     var sessions: (ended: Int, begun: Int) { state.withLock(\.sessions) }
     var endedAt: RequestID? { state.withLock(\.endedAt) }
@@ -95,7 +96,8 @@ final class LoginSession: Sendable {
     /// runs; `nil` if it needs one that it may not start.
     func join(_ login: SentLogin, mayNeedLogin: Bool) -> Bool? {
         let isElsewhere = state.withLock { state in
-            state.generation != login.generation && !state.isUndecided || state.isNeeded && !mayNeedLogin
+            state.isKeepingLogin || state.generation != login.generation && !state.isUndecided
+                || state.isNeeded && !mayNeedLogin
         }
         guard !isElsewhere else { return false }
         return mayNeedLogin ? true : nil
@@ -108,6 +110,9 @@ final class LoginSession: Sendable {
         resume(closed, returning: .failure(APIError(.cancelled)))
     }
 
+    /// A sign-in has succeeded, whose login the app is about to keep.
+    func beginSession() { _ = state.withLock { $0.beginSession() } }
+    /// Not before the app has kept the login: loads that are sent again read it.
     func didSignIn() { state.withLock { $0.didSignIn() } }
 
     /// `start` starts the relogin that this load has opened: not before the load waits, because it may end at once.
@@ -204,6 +209,8 @@ final class LoginSession: Sendable {
         if outcome.error?.isOfCancelledLogin == true, let dropped = state.withLock({ $0.closeUnneeded(run) }) {
             return resume(dropped)
         }
+        // In the turn of the main actor that ends a sign-in, the app keeps its login.
+        if state.withLock({ $0.hasSignedIn(since: run) }) { await MainActor.run {} }
         // The user may have signed in meanwhile.
         let outcome = state.withLock { $0.hasSignedIn(since: run) } ? .success(()) : outcome
         if case .failure = outcome, let closed = state.withLock({ $0.closeFailedEarly(run) }) {

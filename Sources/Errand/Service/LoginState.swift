@@ -33,6 +33,10 @@ struct LoginState {
     var works: [Int: Task<LoginSession.Outcome, Never>] = [:]
     var hasSessionExpired = false
     private var run: Run?
+    /// From a sign-in until the app has kept its login.
+    private(set) var isKeepingLogin = false
+    /// How many relogins have ended.
+    private(set) var relogins = 0
     private var lastRun = 0
     private var limit = LoginLimit()
     var renewalDate: Date?
@@ -71,7 +75,7 @@ struct LoginState {
     /// `holder` holds the loads with the same login in the queue until the relogin is closed.
     mutating func open(earlyStart: Date? = nil, _ holder: any LoginPlace) -> Int {
         lastRun += 1
-        run = Run(number: lastRun, earlyStart: earlyStart, holder: holder)
+        run = Run(number: lastRun, earlyStart: earlyStart, hasSignedIn: isKeepingLogin, holder: holder)
         return lastRun
     }
 
@@ -98,13 +102,19 @@ struct LoginState {
 
     /// There is a session that can expire: neither the outcome of an earlier relogin nor the failure of one that is under way
     /// applies to it.
-    mutating func didSignIn() -> LoginSession.Outcome {
+    mutating func beginSession() -> LoginSession.Outcome {
         sessions.begun += 1
         hasSessionExpired = false
-        // What was sent before, and is refused from now on, is sent again with this login.
-        if isRunning { run?.hasSignedIn = true } else { nextGeneration() }
+        isKeepingLogin = true
+        run?.hasSignedIn = true
         limit.removeUnreachedStarts()
         return exchange(&outcome, with: .success(()))
+    }
+
+    /// What was sent before, and is refused from now on, is sent again with this login; not after a logout meanwhile.
+    mutating func didSignIn() {
+        guard exchange(&isKeepingLogin, with: false) else { return }
+        if isRunning { run?.hasSignedIn = true } else { nextGeneration() }
     }
 
     mutating func reset() -> LoginSession.Outcome {
@@ -113,6 +123,7 @@ struct LoginState {
         nextGeneration()
         hasSessionExpired = false
         limit = LoginLimit()
+        isKeepingLogin = false
         (renewalDate, spentUntil) = (nil, nil)
         return exchange(&outcome, with: .success(()))
     }
@@ -171,6 +182,7 @@ struct LoginState {
     mutating func setOutcome(_ outcome: LoginSession.Outcome, of number: Int) -> LoginSession.Outcome? {
         guard isCurrent(number), run?.hasOutcome == false else { return nil }
         run?.hasOutcome = true
+        relogins += 1
         nextGeneration()
         if case .success = outcome {
             hasSessionExpired = false

@@ -513,6 +513,7 @@ struct CacheEdgeTests {
             // After the headers of the request, while those of the key are read, another load has the login renewed.
             if reads.next() == 3 {
                 await account.setToken("t1")
+                login.beginSession()
                 login.didSignIn()
             }
             return ["X-Token": token]

@@ -665,6 +665,7 @@ struct CacheLiveTests {
         let login = scene.service.login
         #expect(await scene.load() == "v1 network")
         #expect(login.current.isProven)
+        login.beginSession()
         login.didSignIn()
         #expect(await scene.load() == "v1 cache")
         scene.clock.advance(by: .seconds(60))

@@ -169,6 +169,7 @@ struct SharedExchangesTests {
         let cookies = CookieJar()
         let loads = (0..<2).map { _ in load(.shared(service, cookies), context) }
         await suspend(while: context.queue.waitingCount < 1 || context.sharedExchanges.memberCount < 2)
+        service.login.beginSession()
         service.login.didSignIn()
         context.queue.leave(place)
         for load in loads { #expect(await load.value.error?.type == .cancelled) }

@@ -263,6 +263,7 @@ struct ReleaseTests {
     private static func asking(_ proxy: APIProxy, _ released: Counter) -> DeinitObserver {
         DeinitObserver { [weak proxy] in
             _ = proxy?.activeRequests
+            proxy?.defaultService?.login.beginSession()
             proxy?.defaultService?.login.didSignIn()
             _ = released.next()
         }

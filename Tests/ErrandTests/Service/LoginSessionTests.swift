@@ -196,6 +196,7 @@ struct LoginSessionTests {
         (account.fails, account.gate) = (true, Latch())
         let load = renew(after: 0)
         await suspend(while: account.logins < 1 || session.waiterCount < 1)
+        session.beginSession()
         session.didSignIn()
         account.gate?.open()
         #expect(await load.value == nil)

@@ -513,6 +513,7 @@ struct SessionTests: SessionScene {
         account.onExpiry = { [account] in
             // As a modal alert whose run loop delivers the ending of the sign-in.
             account.setToken("fresh")
+            proxy.defaultService?.login.beginSession()
             proxy.defaultService?.login.didSignIn()
         }
         let request = load(proxy)

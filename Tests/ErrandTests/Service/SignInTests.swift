@@ -109,6 +109,59 @@ struct SignInTests {
         #expect(account.logins == 2)
     }
 
+    @Test(.fault(40), .blocksThread)
+    func `A load that is refused while the delegate of a sign-in keeps its token is sent again with that`() async {
+        let gate = Latch()
+        let proxy = proxy("mine", gate)
+        // A relogin would end the session.
+        account.fails = true
+        let slow = request("/slow", proxy)
+        slow.loadData()
+        await (proxy.transport as? ScriptedTransport)?.waitForRequests()
+        let login = request("/login", proxy)
+        screen.onEvent = { [account] request, _ in
+            guard request === login else { return }
+            gate.open()
+            spin(while: proxy.defaultService?.login.waiterCount != 1)
+            account.setToken("mine")
+        }
+        login.loadData()
+        #expect(await screen.endings(2) == [.success, .success])
+        #expect(account.logins == 0 && account.expiries == 0)
+        let transport = proxy.transport as? ScriptedTransport
+        #expect(transport?.requests.map { $0.headers["X-Token"] } == ["t0", "t0", "mine"])
+        withExtendedLifetime(slow) {}
+    }
+
+    @Test func `What is loaded when the delegate of a sign-in has its token need not be loaded once more`() async {
+        let proxy = proxy("mine", Latch())
+        let (login, home) = (request("/login", proxy), request("/home", proxy))
+        screen.onEvent = { [account] request, _ in
+            guard request === login else { return }
+            account.setToken("mine")
+            home.loadData()
+        }
+        login.loadData()
+        #expect(await screen.endings(2) == [.success, .success])
+        home.loadIfNeeded(maxAge: .seconds(60))
+        #expect(await screen.ending() == .success)
+        #expect((proxy.transport as? ScriptedTransport)?.requests.count == 2)
+    }
+
+    @Test(.blocksThread) func `A logout in the delegate of a sign-in begins a session of its own`() async {
+        let proxy = proxy("t1", Latch())
+        let (login, home) = (request("/login", proxy), request("/home", proxy))
+        screen.onEvent = { request, _ in
+            guard request === login else { return }
+            proxy.logout()
+            home.loadData()
+            spin(while: proxy.defaultService?.login.waiterCount != 1)
+        }
+        login.loadData()
+        #expect(await screen.endings(2) == [.success, .success])
+        #expect(account.logins == 1 && account.expiries == 0)
+    }
+
     /// A proxy whose relogin waits for a login request without a response, and which refuses all tokens but `valid`.
     private func proxyWithoutLogin(_ valid: String) -> (APIProxy, ScriptedTransport) {
         let never = Latch()
