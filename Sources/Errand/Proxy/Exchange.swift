@@ -69,7 +69,7 @@ final class Exchange {
         while true {
             let response = try await proxy.transport.send(nextRequest(), progress: progress)
             guard let last = try receive(response) else { continue }
-            return last.isStreamed || first.destination == .memory ? last : try await passOn(last)
+            return last.isStreamed || first.destination == .memory ? last : try await passOn(last, progress)
         }
     }
 
@@ -81,11 +81,17 @@ final class Exchange {
     }
 
     /// Passes a body on that the transport has not.
-    @inline(never) private func passOn(_ response: APIResponse) async throws(TransportError) -> APIResponse {
+    @inline(never) private func passOn(
+        _ response: APIResponse,
+        _ progress: TransferProgress.Handler?
+    ) async throws(TransportError) -> APIResponse {
         guard let receiver = try current.receiver(status: response.status, headers: response.headers) else {
             return response
         }
         try await receiver.write(response.body)
+        let count = Int64(response.body.count)
+        // Where the body begins in a file was not known when the transport reported it.
+        if part != nil, count > 0 { progress?(TransferProgress(.download, completedBytes: count, totalBytes: count)) }
         try receiver.finish()
         return response.streamed
     }

@@ -19,8 +19,8 @@ final class PartialFile: LoadFile {
         var isContinuing: Bool { start > 0 }
         /// Where the request goes that is sent now, if a redirect has led there.
         var source: String?
-        /// Whether the response has a body that is stored in memory, and not one for the file.
-        var refusesBody = false
+        /// Not while the body that arrives is stored in memory.
+        var takesBody = false
         var isSyncing = false
         /// Whether the next request may have everything.
         var mustStartAgain = false
@@ -166,7 +166,7 @@ extension PartialFile: HTTPBodyReceiver {
             return true
         default:
             state.withLock { state in
-                state.refusesBody = true
+                state.takesBody = false
                 if [404, 410].contains(status) { state.record = PartialRecord() }
             }
             return false
@@ -184,7 +184,7 @@ extension PartialFile: HTTPBodyReceiver {
                 throw state.startAgain(because: "the server sent another part than was requested")
             }
             (state.record.length, state.end) = (part.length, part.end)
-            state.refusesBody = false
+            state.takesBody = true
             // As one of this start of the machine, in which what follows is kept as well.
             try? state.record.write(names, synchronizes: false)
         }
@@ -204,7 +204,7 @@ extension PartialFile: HTTPBodyReceiver {
                     queue.async { withExtendedLifetime(former) {} }
                 }
                 (state.record, state.offset, state.start, state.end) = (record, 0, 0, nil)
-                state.refusesBody = false
+                state.takesBody = true
                 // Before the bytes, which are of no use without.
                 try record.write(names, synchronizes: false)
             }
@@ -282,8 +282,8 @@ extension PartialFile: HTTPBodyReceiver {
 
     /// Counts from the beginning of the whole body; `nil` for what is not of the file.
     func progress(_ progress: TransferProgress) -> TransferProgress? {
-        let (refusesBody, start, length) = state.withLock { ($0.refusesBody, $0.start, $0.record.length) }
-        guard !refusesBody else { return nil }
+        let (takesBody, start, length) = state.withLock { ($0.takesBody, $0.start, $0.record.length) }
+        guard takesBody else { return nil }
         let total = length ?? progress.totalBytes.map { $0 + start }
         return TransferProgress(.download, completedBytes: progress.completedBytes + start, totalBytes: total)
     }

@@ -28,6 +28,7 @@ final class SharedExchanges: Sendable {
                 waiter: waiter,
                 progress: progress,
                 trace: call.trace,
+                priority: call.exchangeLane?.priority,
                 didQueue: didQueue,
                 begin: begin
             )
@@ -36,7 +37,7 @@ final class SharedExchanges: Sendable {
             }
             return nil
         } remove: {
-            leave(key, id: id)
+            leave(key, id: id, of: proxy)
         }
         return try outcome.get()
     }
@@ -150,10 +151,7 @@ final class SharedExchanges: Sendable {
         case .begun: break
         case .queued:
             member.didQueue()
-            guard let former else { break }
-            let name = SharedExchange.Name(key: key, number: shared.number)
-            let place = QueuePlace(number: shared.number.sharedQueueNumber, lane: former)
-            proxy.queue.fulfill({ wish(of: name, in: proxy.loads) }, at: place)
+            if let former { move(SharedExchange.Name(key: key, number: shared.number), from: former, of: proxy) }
         case .admitted: member.begin()
         }
         return isFirst ? shared.trace : nil
@@ -184,14 +182,29 @@ final class SharedExchanges: Sendable {
         }
     }
 
-    private func leave(_ key: SharedExchange.Key, id: RequestID) -> SharedExchange.Waiter? {
-        let (member, abandoned) = exchanges.withLock { exchanges -> (SharedExchange.Member?, SharedExchange?) in
-            let member = exchanges[key]?.members.removeValue(forKey: id)
-            guard member != nil, exchanges[key]?.members.isEmpty == true else { return (member, nil) }
-            return (member, exchanges.removeValue(forKey: key))
+    private func leave(_ key: SharedExchange.Key, id: RequestID, of proxy: APIProxy) -> SharedExchange.Waiter? {
+        let left = exchanges.withLock { exchanges -> (SharedExchange.Member, SharedExchange, former: QueueLane?)? in
+            guard let index = exchanges.index(forKey: key),
+                let member = exchanges.values[index].members.removeValue(forKey: id)
+            else { return nil }
+            let former = exchanges.values[index].lane
+            exchanges.values[index].lowerPriority(without: member)
+            let shared = exchanges.values[index]
+            if shared.members.isEmpty { exchanges.remove(at: index) }
+            return (member, shared, former)
         }
-        abandoned?.task?.cancel()
-        return member?.waiter
+        guard let (member, shared, former) = left else { return nil }
+        if shared.members.isEmpty {
+            shared.task?.cancel()
+        } else if let former, shared.lane != former {
+            move(SharedExchange.Name(key: key, number: shared.number), from: former, of: proxy)
+        }
+        return member.waiter
+    }
+
+    private func move(_ name: SharedExchange.Name, from lane: QueueLane, of proxy: APIProxy) {
+        let place = QueuePlace(number: name.number.sharedQueueNumber, lane: lane)
+        proxy.queue.fulfill({ wish(of: name, in: proxy.loads) }, at: place)
     }
 }
 
@@ -260,6 +273,8 @@ private struct SharedExchange {
         let waiter: Waiter
         let progress: TransferProgress.Handler?
         let trace: LoadTrace?
+        /// `nil` if it does not queue.
+        let priority: RequestPriority?
         let didQueue: @Sendable () -> Void
         let begin: @Sendable () -> Void
     }
@@ -275,6 +290,14 @@ private struct SharedExchange {
     var members: [RequestID: Member] = [:]
     var task: Task<Void, Never>?
     var stage = Stage.begun
+
+    /// The highest priority may have been that of a member which has left.
+    mutating func lowerPriority(without member: Member) {
+        guard let former = lane?.priority, member.priority == former,
+            !members.values.contains(where: { $0.priority == former })
+        else { return }
+        lane?.priority = members.values.compactMap(\.priority).max() ?? former
+    }
 
     /// Called after the exchange was removed, so that no other load joins it.
     func end(with outcome: Outcome) {

@@ -271,6 +271,36 @@ struct JoinTests {
         #expect(transport.requests.map(\.url.lastPathComponent) == ["first", "shared", "other"])
     }
 
+    @Test(arguments: [false, true])
+    func `A waiting exchange has the highest priority of the loads that are left`(_ othersHaveIt: Bool) async {
+        let transport = ScriptedTransport { [gate] request in
+            if request.url.path.hasSuffix("/first") { try await gate.wait() }
+            return .json(goodsJSON([]))
+        }
+        let proxy = APIProxy(service: .sample(), transport: transport, queueLimits: QueueLimits(perHost: 1))
+        let requests = ["/first", "/shared", "/shared", "/shared", "/other"].map { path in
+            let request = request(proxy, joins: path == "/shared")
+            request.path = path
+            return request
+        }
+        requests[1].ownOptions.priority = .background
+        requests[2].ownOptions.priority = .userInitiated
+        requests[3].ownOptions.priority = othersHaveIt ? .userInitiated : .background
+        requests[0].loadData()
+        await transport.waitForRequests(1)
+        for (count, request) in requests[1...3].enumerated() {
+            request.loadData()
+            await suspend(while: proxy.sharedLoadCount < count + 1 || proxy.queuedCount < 1)
+        }
+        requests[2].cancelAllRequests()
+        requests[4].loadData()
+        await suspend(while: proxy.queuedCount < 2)
+        gate.open()
+        #expect(await screen.endings(of: requests).count { $0 == .success } == 4)
+        let paths = ["first"] + (othersHaveIt ? ["shared", "other"] : ["other", "shared"])
+        #expect(transport.requests.map(\.url.lastPathComponent) == paths)
+    }
+
     @Test func `A cancel ends one load and leaves the exchange to the others`() async {
         let transport = transport()
         let proxy = APIProxy(fake: transport)
