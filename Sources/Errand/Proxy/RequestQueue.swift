@@ -105,6 +105,15 @@ final class RequestQueue: Sendable {
         for waiter in removed { waiter.end() }
     }
 
+    /// Admits none that waits until ``endStop()``, while several loads are cancelled one after the other.
+    func stop() { state.withLock { $0.stops += 1 } }
+    func endStop() {
+        update { state in
+            state.stops -= 1
+            return true
+        }
+    }
+
     /// A cancel may end an admission that is kept.
     func didReceive(at place: QueuePlace, isMultiplexed: Bool?, keepsPlace: Bool) {
         update { state in
@@ -206,6 +215,7 @@ struct RequestQueueState {
     fileprivate(set) var pauses: [QueueLane.Key: Duration] = [:]
     /// The number of holds of each lane, whose requests wait while a relogin runs.
     fileprivate(set) var holds: [QueueLane.Key: Int] = [:]
+    fileprivate(set) var stops = 0
     /// Those with admitted requests, and a bounded number of others.
     private var multiplexed: Set<String> = []
 
@@ -225,7 +235,7 @@ struct RequestQueueState {
             admissions.values[index].isKept = false
             return true
         }
-        guard pauses[place.lane.key] == nil, hasRoom(for: place.lane.host) else { return false }
+        guard stops == 0, pauses[place.lane.key] == nil, hasRoom(for: place.lane.host) else { return false }
         // Its own reservation, which a hold of another load has kept in the line, would be a second admission.
         _ = remove(place)
         add(place.number, of: place.lane.host)
@@ -303,7 +313,7 @@ struct RequestQueueState {
     /// One connection to a host that multiplexes carries several.
     mutating func admitWaiters() -> [(waiter: Waiter, lane: QueueLane)] {
         var waiters: [(waiter: Waiter, lane: QueueLane)] = []
-        while let place = firstWithoutRoom() ?? first(), let waiter = remove(place.number, in: place.lane) {
+        while stops == 0, let place = firstWithoutRoom() ?? first(), let waiter = remove(place.number, in: place.lane) {
             add(place.number, of: place.lane.host)
             waiters.append((waiter, place.lane))
         }

@@ -79,7 +79,7 @@ public final class APIBatch: APIGroup {
                 if error == nil { hasSucceeded = true }
                 guard let error, error.type != .cancelled, failure == nil else { continue }
                 failure = error
-                if failurePolicy == .failFast { group.cancelAll() }
+                if failurePolicy == .failFast { stoppingQueues { group.cancelAll() } }
             }
             // After a logout, for example.
             return failure ?? (hasSucceeded ? nil : APIError(.cancelled))

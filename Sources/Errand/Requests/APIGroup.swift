@@ -38,6 +38,7 @@ public import Observation
     // One of each login.
     @ObservationIgnored private var sessions: [GroupSession] = []
     @ObservationIgnored private var begunAt = RequestID.newest
+    private nonisolated let queues = Lock<[RequestQueue]>([])
     // Of its indicators.
     @ObservationIgnored private let id = RequestID.next()
     // The error to present.
@@ -77,7 +78,7 @@ public import Observation
             await withTaskCancellationHandler {
                 await task.value
             } onCancel: {
-                task.cancel()
+                stoppingQueues { task.cancel() }
             }
             // The user may have signed out before this call goes on.
             if result?.error == nil, sessions.contains(where: \.isSignedOut) { throw APIError(.cancelled) }
@@ -88,7 +89,15 @@ public import Observation
     /// Cancels every request that has not ended; the group ends as cancelled.
     ///
     /// Does nothing if the group does not run. After it has returned, neither success nor failure is delivered.
-    public func cancel() { task?.cancel() }
+    public func cancel() { stoppingQueues { task?.cancel() } }
+
+    /// A task cancels its loads one after the other: none that waits is to be sent in the place of another.
+    nonisolated func stoppingQueues(_ cancel: () -> Void) {
+        let queues = queues.withLock(\.self)
+        for queue in queues { queue.stop() }
+        cancel()
+        for queue in queues { queue.endStop() }
+    }
 
     func perform() async throws(APIError) {}
 
@@ -113,7 +122,8 @@ public import Observation
             begunAt = .newest
         }
         let request = try made.get()
-        let session = GroupSession(of: request)
+        let (session, queue) = (GroupSession(of: request), request.proxy.queue)
+        queues.withLock { queues in if !queues.contains(where: { $0 === queue }) { queues.append(queue) } }
         if let index = sessions.firstIndex(where: session.isSame) {
             // What changes between a sign-in and the next request is what that request is for.
             if session.isSigningIn || sessions[index].isSigningIn { sessions[index] = session }

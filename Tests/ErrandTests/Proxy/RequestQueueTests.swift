@@ -458,6 +458,23 @@ struct RequestQueueAdmissionTests {
         #expect(queue.waitingCount == 0)
     }
 
+    @Test func `While it is stopped, it admits none, and then the first one`() {
+        let started = Lock<[String]>([])
+        let (first, waiting, new) = (place(), place(.userInitiated), place())
+        #expect(queue.admitAtOnce(first))
+        #expect(!queue.enter(waiting) { _ in started.withLock { $0.append("waiting") } })
+        queue.stop()
+        queue.stop()
+        queue.leave(first)
+        #expect(!queue.enter(new) { _ in started.withLock { $0.append("new") } })
+        queue.endStop()
+        #expect(started.withLock(\.self) == [])
+        queue.endStop()
+        #expect(started.withLock(\.self) == ["waiting"])
+        queue.leave(waiting)
+        #expect(started.withLock(\.self) == ["waiting", "new"])
+    }
+
     @Test func `A priority that is changed before a request waits is that of its wait`() async {
         let (first, other, last) = (place(), place(), place())
         #expect(queue.admitAtOnce(first))

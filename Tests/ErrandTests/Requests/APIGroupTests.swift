@@ -37,6 +37,30 @@ struct APIBatchTests {
         withExtendedLifetime(interceptor) {}
     }
 
+    @Test(arguments: ["cancel", "task", "failure"])
+    func `Of a batch that is cancelled or has failed, no request that waits is sent`(_ way: String) async {
+        let limits = QueueLimits(perHost: 4)
+        let proxy = APIProxy(service: .sample(), transport: server.transport, queueLimits: limits)
+        let batch = APIBatch(.failFast)
+        for number in 0..<32 {
+            batch.add(server.goods(number == 0 ? "/later/fail" : "/hang/\(number)", proxy))
+        }
+        let work = Task { try await batch.run() }
+        await server.transport.waitForRequests(4)
+        await suspend(while: proxy.queuedCount < 28)
+        switch way {
+        case "cancel": batch.cancel()
+        case "task": work.cancel()
+        default: server.later.open()
+        }
+        await #expect(throws: APIError.self) { try await work.value }
+        #expect(proxy.queuedCount == 0 && proxy.activeRequests.isEmpty)
+        // The one that fails leaves its place before the batch has its failure.
+        #expect(server.transport.requests.count <= (way == "failure" ? 5 : 4))
+        let next = server.goods("/goods/1", proxy)
+        #expect(await next.outcome() == nil, "the queue goes on")
+    }
+
     @Test func `Requests of any classes are loaded together, and their responses are in their order`() async throws {
         let (goods, json) = (server.goods("/goods/1"), JSONRequest(proxy: server.proxy))
         let requests: [any APIManager] = [goods, json, server.goods("/goods/3")]
@@ -954,8 +978,8 @@ struct GroupSessionTests {
         proxy = APIProxy(fake: transport)
     }
 
-    func goods(_ path: String) -> GoodsRequest {
-        let request = GoodsRequest(proxy: proxy)
+    func goods(_ path: String, _ proxy: APIProxy? = nil) -> GoodsRequest {
+        let request = GoodsRequest(proxy: proxy ?? self.proxy)
         request.path = path
         return request
     }
