@@ -68,10 +68,9 @@ public final class APIBatch: APIGroup {
         let steps = steps
         let failure = await withTaskGroup(of: APIError?.self) { group in
             for step in steps {
-                group.addTask {
-                    do throws(APIError) { try await step(self) } catch { return error }
-                    return nil
-                }
+                // A task of the main actor: such tasks begin in their order.
+                let operation: @MainActor @Sendable () async -> APIError? = { await self.failure(of: step) }
+                group.addTask(operation: operation)
             }
             var (failure, hasSucceeded) = (APIError?.none, steps.isEmpty)
             for await error in group {
@@ -85,6 +84,11 @@ public final class APIBatch: APIGroup {
             return failure ?? (hasSucceeded ? nil : APIError(.cancelled))
         }
         if let failure { throw failure }
+    }
+
+    private func failure(of step: Step) async -> APIError? {
+        do throws(APIError) { try await step(self) } catch { return error }
+        return nil
     }
 }
 

@@ -37,6 +37,15 @@ struct APIBatchTests {
         withExtendedLifetime(interceptor) {}
     }
 
+    @Test func `The requests of a batch are sent in the order in which they were added`() async throws {
+        for _ in 0..<20 {
+            let (server, limits) = (GroupServer(), QueueLimits(perHost: 1))
+            let proxy = APIProxy(service: .sample(), transport: server.transport, queueLimits: limits)
+            _ = try await APIBatch.values(of: (1...30).map { server.goods("/goods/\($0)", proxy) })
+            #expect(server.paths == (1...30).map { "/goods/\($0)" })
+        }
+    }
+
     @Test(arguments: ["cancel", "task", "failure"])
     func `Of a batch that is cancelled or has failed, no request that waits is sent`(_ way: String) async {
         let limits = QueueLimits(perHost: 4)
