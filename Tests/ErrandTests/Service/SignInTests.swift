@@ -34,6 +34,15 @@ struct SignInTests {
         return request
     }
 
+    /// A load that is sent before a sign-in, and that request; a relogin would end the session.
+    private func requests(of proxy: APIProxy) async -> (slow: GoodsRequest, login: GoodsRequest) {
+        account.fails = true
+        let slow = request("/slow", proxy)
+        slow.loadData()
+        await (proxy.transport as? ScriptedTransport)?.waitForRequests()
+        return (slow, request("/login", proxy))
+    }
+
     @Test func `A refused sign-in whose status is accepted begins no session`() async {
         let proxy = APIProxy(fake: ScriptedTransport { _ in .json(goodsJSON([]), status: 401) })
         let login = request("/login", proxy)
@@ -113,12 +122,7 @@ struct SignInTests {
     func `A load that is refused while the delegate of a sign-in keeps its token is sent again with that`() async {
         let gate = Latch()
         let proxy = proxy("mine", gate)
-        // A relogin would end the session.
-        account.fails = true
-        let slow = request("/slow", proxy)
-        slow.loadData()
-        await (proxy.transport as? ScriptedTransport)?.waitForRequests()
-        let login = request("/login", proxy)
+        let (slow, login) = await requests(of: proxy)
         screen.onEvent = { [account] request, _ in
             guard request === login else { return }
             gate.open()
@@ -222,12 +226,7 @@ struct SignInTests {
     func `A load that was sent before a sign-in, and is refused after it, is sent again without a relogin`() async {
         let gate = Latch()
         let proxy = proxy("mine", gate)
-        // A relogin would end the session.
-        account.fails = true
-        let slow = request("/slow", proxy)
-        slow.loadData()
-        await (proxy.transport as? ScriptedTransport)?.waitForRequests()
-        let login = request("/login", proxy)
+        let (slow, login) = await requests(of: proxy)
         login.loadData()
         #expect(await screen.ending() == .success)
         account.setToken("mine")
