@@ -25,6 +25,11 @@ enum SocketTable {
         )
     }
 
+    /// How many descriptors this process has open.
+    static func totalDescriptors() throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+    }
+
     /// The paths of the files that this process has open.
     static func openFiles() throws -> Set<String> {
         let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")

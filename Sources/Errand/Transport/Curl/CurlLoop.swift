@@ -78,7 +78,10 @@ final class CurlLoop: @unchecked Sendable {
         curlrt_multi_set_number(multi, CurlMultiOption.maxConnects, settings.configuration.connections)
         // A thread for each lookup, as before 8.20: a lookup that hangs keeps its thread, even after a cancel.
         curlrt_multi_set_number(multi, CurlMultiOption.resolveThreadsMax, Int(Int32.max))
-        guard CurlThread.start(named: "errand.curl", { self.run() }) else { return nil }
+        guard CurlThread.start(named: "errand.curl", { self.run() }) else {
+            curlrt_multi_free(multi)
+            return nil
+        }
     }
 
     // MARK: Any thread

@@ -39,9 +39,12 @@ struct CurlProcessTests {
             // A thread needs 8 MB for its stack.
             limit.rlim_cur = rlim_t(ProcessMemory.virtual + 4_000_000)
             try #require(setrlimit(kind, &limit) == 0)
+            let descriptors = try SocketTable.totalDescriptors()
             let isStarted = CurlLoop(CurlSettings()) != nil
+            let openDescriptors = try SocketTable.totalDescriptors()
             try #require(setrlimit(kind, &former) == 0)
             #expect(!isStarted)
+            #expect(openDescriptors == descriptors)
             let loop = try #require(CurlLoop(CurlSettings()))
             loop.stop()
             withExtendedLifetime(transport) {}
