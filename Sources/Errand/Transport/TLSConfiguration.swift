@@ -85,7 +85,7 @@ extension TLSConfiguration.Certificates {
         var certificates: [Data] = []
         // The lines of the certificate that has begun.
         var lines: String?
-        for line in String(decoding: try text(), as: UTF8.self).split(whereSeparator: \.isNewline) {
+        for line in String(decoding: try text().withoutByteOrderMark, as: UTF8.self).split(whereSeparator: \.isNewline) {
             switch (line.trimmingCharacters(in: .whitespaces), lines) {
             case ("-----BEGIN CERTIFICATE-----", nil): lines = ""
             case ("-----END CERTIFICATE-----", let complete?):
@@ -94,6 +94,8 @@ extension TLSConfiguration.Certificates {
                 }
                 certificates.append(bytes)
                 lines = nil
+            case (let other, nil) where other.contains("-----BEGIN") && other.hasSuffix("CERTIFICATE-----"):
+                throw .invalidAuthority(number: certificates.count + 1)
             case (let part, let former?): lines = former + part
             default: break
             }

@@ -205,7 +205,14 @@ struct PEMCertificatesTests {
         #expect(try decoded(lines.joined(separator: "\n")) == [Data(Self.one)])
     }
 
+    @Test func `A byte order mark hides no certificate`() throws {
+        #expect(try decoded("\u{FEFF}" + Self.block(Self.one) + Self.block(Self.two)) == [Data(Self.one), Data(Self.two)])
+    }
+
     @Test(arguments: [
+        ("-----BEGIN TRUSTED CERTIFICATE-----\nAQID\n-----END TRUSTED CERTIFICATE-----", "another kind"),
+        ("-----BEGIN X509 CERTIFICATE-----\nAQID\n-----END X509 CERTIFICATE-----", "an old name"),
+        ("# -----BEGIN CERTIFICATE-----\nAQID\n-----END CERTIFICATE-----", "not at the start of its line"),
         ("-----BEGIN CERTIFICATE-----\nAQ$$\n-----END CERTIFICATE-----", "no Base64"),
         ("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----", "empty"),
         ("-----BEGIN CERTIFICATE-----\nAQID", "no end"),
