@@ -9,7 +9,8 @@ extension HTTPRequest {
         var joined = HTTPHeaders()
         for field in headers where !field.isWrittenByTransport {
             guard field.bytes.elementsEqual(field.value.utf8) else {
-                throw TransportError(.invalidRequest, "the value of the header \(field.name) is not UTF-8")
+                let shown = Redactor.shared.name(ofHeader: field.name)
+                throw TransportError(.invalidRequest, "the value of the header \(shown) is not UTF-8")
             }
             let value = String(Substring(field.value.utf8.trimmingBlanks))
             joined[field.name] = joined[field.name].map { $0 + field.separator + value } ?? value
