@@ -154,7 +154,7 @@ extension HTTPRequest {
     ///
     /// The method and header names are tokens (RFC 9110 section 5.6.2), and the method is neither `CONNECT` nor `PRI`; header
     /// values contain no control character other than TAB (section 5.5); the URL is an absolute `http` or `https` URL with a host
-    /// and without credentials; a `HEAD` request has no body.
+    /// and without credentials; a `HEAD` request has no body; a file in which to store the response has a file URL.
     package func validate() throws(TransportError) {
         guard !isValidated else { return }
         if let fault { throw TransportError(.invalidRequest, fault) }
@@ -175,6 +175,7 @@ extension HTTPRequest {
         if url.host(percentEncoded: false)?.isEmpty != false { return "the URL has no host" }
         if !(0...65535).contains(url.port ?? 0) { return "the URL's port is not a TCP port" }
         if url.user != nil || url.password != nil { return "the URL contains credentials; send them in a header" }
+        if case .file(let target) = destination, !target.isFileURL { return "the file to write has no file URL" }
         #if !canImport(Darwin)
         if !allowsCellularAccess { return "only Apple's platforms know allowsCellularAccess = false" }
         #endif

@@ -36,6 +36,13 @@ struct TransportValidationTests {
         }
     }
 
+    @Test(arguments: TransportKind.allCases)
+    func `A file in which to store the response has a file URL`(_ kind: TransportKind) async throws {
+        let file = try TemporaryFile(Data("kept".utf8))
+        try await expectRefusal(kind) { $0.destination = .file(URL("https://127.0.0.1\(file.url.path)")) }
+        #expect(try Data(contentsOf: file.url) == Data("kept".utf8))
+    }
+
     @Test("a header value arrives byte by byte, or is never sent", arguments: TransportKind.allCases)
     func bytes(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in .status(200) }
