@@ -182,6 +182,19 @@ struct TransportConfigurationTests {
         #expect(ending == .refused(mistake.setting))
     }
 
+    @Test(arguments: TransportKind.allCases)
+    func `A key beside a PKCS 12 file, which contains one, is refused`(_ kind: TransportKind) async throws {
+        let folder = try TemporaryFolder()
+        let files = ["client.p12", "client.key"].map { folder.url.appending(path: $0) }
+        for file in files { try Data().write(to: file) }
+        let configuration = configuration {
+            let origins = [URL("https://a.test")]
+            $0.tls.clientIdentity = ClientIdentity(certificate: files[0], privateKey: files[1], origins: origins)
+        }
+        let ending = await kind.outcome(of: HTTPRequest(.get, URL("https://a.test/")), configuration)
+        #expect(ending == .refused("tls.clientIdentity"))
+    }
+
     #if os(Linux)
     @Test(arguments: ["no key", ""])
     func `A pinned key that is a mistake is refused, and its host named`(_ key: String) async {
