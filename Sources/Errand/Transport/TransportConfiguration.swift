@@ -15,8 +15,8 @@ public struct TransportConfiguration: Sendable {
     public enum Proxy: Sendable {
         /// The proxy server of the environment variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, all but the
         /// first also in upper case; on Apple's platforms, that of the system's settings. The transport of Linux uses no proxy
-        /// server if none of the first three is set when it is created; otherwise, it reads the variables for each request. It
-        /// ignores an entry of `no_proxy` with a port.
+        /// server if none of the first three is set when it is created; otherwise, it reads the variables for each request, and
+        /// refuses a user or a password with a control character. It ignores an entry of `no_proxy` with a port.
         case environment
         /// This proxy server; the URL has a host and the scheme `http`, `https`, `socks4`, `socks4a`, `socks5` or `socks5h`, and
         /// may contain user and password. Apple's platforms support only `http`, `https` and `socks5h`.
@@ -105,6 +105,13 @@ extension TransportConfiguration.Proxy: RedactedDescription {
     }
 }
 
+extension TransportConfiguration.Proxy {
+    /// libcurl would use no proxy server.
+    static func hasControlCharacter(inLoginOf url: String) -> Bool {
+        url.lastIndex(of: "@").map { url[..<$0].contains(/%([01].|7[Ff])/) } ?? false
+    }
+}
+
 extension TransportError {
     /// `setting` is the path of the property, such as `tls.clientIdentity`; `reason` says what to do as well.
     static func refusal(of setting: String, _ reason: String) -> TransportError {
@@ -121,6 +128,7 @@ extension TransportConfiguration {
     #if os(Linux)
     func validateForCurl() throws(TransportError) {
         try validate()
+        try proxy.checkEnvironment()
         try requireDefaults(
             of: ["allowsCellularAccess", "allowsExpensiveNetworkAccess", "allowsConstrainedNetworkAccess"],
             "libcurl does not know the kind of a network; keep true on Linux"
@@ -173,10 +181,11 @@ extension TransportConfiguration {
             guard (1...65_535).contains(url.port ?? 1) else {
                 throw .refusal(of: "proxy", "the port of the URL is not from 1 to 65535")
             }
-            // libcurl would use no proxy server.
-            let login = [url.user(percentEncoded: true), url.password(percentEncoded: true)].compactMap(\.self)
-            guard !login.contains(where: { $0.contains(/%([01].|7[Ff])/) }) else {
+            guard !Proxy.hasControlCharacter(inLoginOf: url.absoluteString) else {
                 throw .refusal(of: "proxy", "the user or the password has a control character")
+            }
+            guard url.scheme?.lowercased().hasPrefix("socks4") != true || url.password == nil else {
+                throw .refusal(of: "proxy", "SOCKS 4 has no passwords; use socks5")
             }
         }
         if let path = unixSocketPath {

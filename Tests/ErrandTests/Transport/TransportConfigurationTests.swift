@@ -158,6 +158,7 @@ struct TransportConfigurationTests {
         Mistake("proxy", "a user with NUL") { $0.proxy = .url(URL("http://us%00er:x@proxy.test")) },
         Mistake("proxy", "a password with LF") { $0.proxy = .url(URL("socks5h://user:pa%0ass@proxy.test")) },
         Mistake("proxy", "a password with DEL") { $0.proxy = .url(URL("http://user:%7F@proxy.test")) },
+        Mistake("proxy", "a password for SOCKS 4") { $0.proxy = .url(URL("socks4://user:x@proxy.test")) },
         Mistake("proxy", "beside a socket") {
             ($0.proxy, $0.unixSocketPath) = (.url(URL("http://proxy.test:3128")), "/tmp/s")
         },

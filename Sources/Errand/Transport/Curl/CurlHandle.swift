@@ -85,6 +85,7 @@ final class CurlHandle {
 
     /// After an error, the transfer must not be started, and the handle has no exchange.
     func begin(_ exchange: CurlExchange) throws(TransportError) {
+        try settings.configuration.proxy.checkEnvironment()
         // The last exchange may have had another server.
         if let identity = settings.configuration.tls.clientIdentity {
             try easy.setClientIdentity(identity.isAllowed(for: exchange.request.url) ? identity : nil)

@@ -110,7 +110,19 @@ extension TransportConfiguration.Proxy {
     /// Returns `none` for an environment without a proxy server, which libcurl would search for before each request.
     fileprivate func read() -> Self {
         guard case .environment = self else { return self }
-        return Self.isSet("http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY") ? self : .none
+        return Self.variables.contains { Self.isSet($0) } ? self : .none
+    }
+
+    private static let variables = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+
+    /// Throws for a server of the environment that libcurl would not use.
+    func checkEnvironment() throws(TransportError) {
+        guard case .environment = self else { return }
+        for variable in Self.variables {
+            guard let server = getenv(variable), Self.hasControlCharacter(inLoginOf: String(cString: server))
+            else { continue }
+            throw .refusal(of: "proxy", "the user or the password of \(variable) has a control character")
+        }
     }
 
     static func isSet(_ variables: String...) -> Bool {

@@ -64,6 +64,27 @@ struct CurlProxyTests {
         }
     }
 
+    @Test(arguments: ["http://us%00er:x", "us%1Fer:x", "socks5h://user:pa%0ass", "http://user:%7F"])
+    func `No request avoids a proxy of the environment whose login has a control character`(_ login: String) async {
+        await #expect(processExitsWith: .success) { [login] in
+            let proxy = try FixtureServer.start { _ in .text("proxied") }
+            let server = try FixtureServer.start { _ in .text("direct") }
+            unsetenv("no_proxy")
+            unsetenv("NO_PROXY")
+            setenv("http_proxy", "\(login)@127.0.0.1:\(proxy.port)", 1)
+            let refusal = #expect(throws: TransportError.self) { try CurlTransport(TransportConfiguration()) }
+            let failure = await #expect(throws: TransportError.self) {
+                try await SystemTransport().send(HTTPRequest(to: server))
+            }
+            for error in [refusal, failure] {
+                #expect(error?.kind == .invalidRequest)
+                #expect(error?.reason.contains("http_proxy has a control character") == true)
+                #expect(error?.reason.contains("%") == false)
+            }
+            #expect(server.totalRequests == 0)
+        }
+    }
+
     @Test func `A proxy that the environment gets later is that of transports which are created later`() async {
         await #expect(processExitsWith: .success) {
             let proxy = try FixtureServer.start { _ in .text("proxied") }
