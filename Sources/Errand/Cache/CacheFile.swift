@@ -13,7 +13,7 @@ final class CacheBody: Sendable {
 
     init(_ bytes: Data) {
         (fileName, length, self.bytes) = (nil, Int64(bytes.count), bytes)
-        checksum = bytes.withUnsafeBytes { Checksum(of: $0).value }
+        checksum = bytes.checksum
         descriptor = nil
     }
 
@@ -87,7 +87,7 @@ struct CacheFile {
         head.write(body.checksum)
         var file = Writer()
         file.bytes = Self.magic
-        file.write(head.bytes.withUnsafeBytes { Checksum(of: $0).value })
+        file.write(head.bytes.checksum)
         file.write(head.bytes)
         return file.bytes + body.bytes
     }

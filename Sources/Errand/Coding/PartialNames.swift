@@ -40,7 +40,7 @@ struct PartialNames: Sendable {
         file = place.folder.appendingPathComponent(dotted + Self.fileEnding, isDirectory: false)
     }
 
-    static func hash(_ text: String) -> String { String(CookieFileFormat.checksum(text.utf8), radix: 16) }
+    static func hash(_ text: String) -> String { String(Array(text.utf8).checksum, radix: 16) }
 
     // MARK: One load at a time
 

@@ -176,7 +176,7 @@ extension CookieFile {
         case .refused(let reason): throw CookieFileError(.cannotRead, file: url, reason: reason)
         case .unusable(let reason): return CookieFileSnapshot(contents: .init(damage: reason))
         case .bytes(let bytes, let modified):
-            let checksum = CookieFileFormat.checksum(bytes)
+            let checksum = bytes.checksum
             guard checksum != known else { return CookieFileSnapshot(checksum: known) }
             let contents = CookieFileFormat.decode(bytes, limit: 2 * max(3_300, capacity), at: date)
             let isDamaged = contents.damage != nil

@@ -37,11 +37,6 @@ enum CookieFileFormat {
         return !cookie.nameBytes.isEmpty && !cookie.nameBytes.contains(tab) && !cookie.path.utf8.contains(tab)
             && !cookie.valueBytes.contains(tab)
     }
-
-    /// FNV-1a, 64 bits: changes with any one byte; detects accidental damage, not manipulation.
-    static func checksum(_ bytes: some Sequence<UInt8>) -> UInt64 {
-        bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
-    }
 }
 
 // MARK: Writing
@@ -51,7 +46,7 @@ extension CookieFileFormat {
         var bytes = Array(header.utf8)
         if contents.cleared > .never { bytes += "\(clearedPrefix)\(contents.cleared.microseconds)\n".utf8 }
         for cookie in contents.cookies { append(cookie, to: &bytes) }
-        bytes += "\(endPrefix)\(checksum(bytes))\n".utf8
+        bytes += "\(endPrefix)\(bytes.checksum)\n".utf8
         return bytes
     }
 
@@ -116,7 +111,7 @@ private struct CookieFileParser {
         let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
         if line.starts(with: CookieFileFormat.endPrefix.utf8) {
             hasEnd = true
-            let sum = CookieFileFormat.checksum(file[..<line.startIndex])
+            let sum = file[..<line.startIndex].checksum
             guard !line.elementsEqual("\(CookieFileFormat.endPrefix)\(sum)".utf8) else { return }
             recordDamage("its checksum does not match")
         } else if line.starts(with: CookieFileFormat.attributesPrefix.utf8) {

@@ -174,7 +174,7 @@ extension CookieSaver {
         let problems = snapshot.isDamaged ? [try file.setAside(snapshot)] : []
         let contents = merged.fileContents
         let bytes = CookieFileFormat.encode(contents)
-        let checksum = CookieFileFormat.checksum(bytes)
+        let checksum = bytes.checksum
         if checksum != snapshot.checksum, snapshot.hasFile || !contents.isEmpty { try file.write(bytes) }
         state.withLock { state in
             let file = CookieFileSnapshot(contents: contents, checksum: checksum)

@@ -1,3 +1,5 @@
+import Foundation
+
 /// A fast checksum against accidents: not against whoever chooses the bytes.
 struct Checksum {
     private(set) var value: UInt64
@@ -38,4 +40,9 @@ struct Checksum {
         let name = (0..<32).map { digits[Int(values[$0 / 16] >> UInt64($0 % 16 * 4) & 15)] }
         return String(decoding: name, as: UTF8.self)
     }
+}
+
+extension ContiguousBytes {
+    /// Against accidents, as ``Checksum``.
+    var checksum: UInt64 { withUnsafeBytes { Checksum(of: $0).value } }
 }
