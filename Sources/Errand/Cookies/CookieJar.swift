@@ -56,6 +56,7 @@ public final class CookieJar: Sendable {
 
     private let state: SharedCookieJarState
     private let saver: CookieSaver?
+    private let errorReporter: ProblemReporter<CookieFileError>
     private let suffixes: PublicSuffixList
     private let trustworthyLoopback: Bool
     private let makeOther: @Sendable (String) -> CookieJar
@@ -68,12 +69,13 @@ public final class CookieJar: Sendable {
     ///
     /// - Parameters:
     ///   - file: The file URL of a `cookies.txt`; `nil`, the default, keeps the cookies in memory only.
-    ///   - sessionCookies: Whether cookies without an expiry time are saved; they are by default.
+    ///   - sessionCookies: Whether cookies without an expiry time are saved; they are by default. Jars that share a file must
+    ///     agree, because each save writes the whole file.
     ///   - capacity: The maximum number of cookies in the jar, from 1 to 1,000,000; 3,300 by default. Beyond it, the least
     ///     recently used cookies are evicted, those of sites with many cookies first, and there those without `Secure`. One site
     ///     has at most 180 cookies. Jars that share a file must have the same capacity.
     ///   - publicSuffixList: A list in the format of publicsuffix.org; by default that of the system, which only Linux
-    ///     has.
+    ///     has. That is also used if the file cannot be read, which is reported as ``CookieFileError/Kind/cannotRead``.
     ///   - trustworthyLoopback: Whether `http` to `localhost`, `*.localhost`, `127.0.0.0/8` and `::1` may set and receive
     ///     `Secure` cookies, as in browsers; `false` by default.
     ///   - date: The current time, which decides whether the file's cookies have expired.
@@ -109,8 +111,15 @@ public final class CookieJar: Sendable {
             )
         }
         cacheName = CookieFile.cacheName(of: file)
-        saver = file.map {
-            CookieSaver(file: $0, state: state, errorReporter: ProblemReporter(repeating: .setAside, hook: onError))
+        let errorReporter = ProblemReporter<CookieFileError>(repeating: .setAside, hook: onError)
+        self.errorReporter = errorReporter
+        saver = file.map { CookieSaver(file: $0, state: state, errorReporter: errorReporter) }
+        if let publicSuffixList, PublicSuffixList.list(at: publicSuffixList) == nil {
+            let reason = "it is no list of public suffixes; that of the system is used"
+            errorReporter.record([CookieFileError(.cannotRead, file: publicSuffixList, reason: reason)])
+            errorReporter.report()
+            // That the cookie file cannot be read is another problem.
+            errorReporter.record([], resolved: [.cannotRead])
         }
         saver?.load(at: date)
     }
@@ -253,9 +262,9 @@ public final class CookieJar: Sendable {
     func refreshNow(at date: Date) { saver?.refresh(at: date, waits: true) }
 
     /// Keeps the owner or error hook that there is; the owner is not retained.
-    func attach(to owner: any ErrorHookOwner) { saver?.errorReporter.attach(to: owner) }
+    func attach(to owner: any ErrorHookOwner) { errorReporter.attach(to: owner) }
 
-    func reportProblems() { saver?.errorReporter.report() }
+    func reportProblems() { errorReporter.report() }
 }
 
 extension CookieJar {

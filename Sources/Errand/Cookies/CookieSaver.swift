@@ -11,7 +11,7 @@ final class CookieSaver: Sendable {
 
     let file: CookieFile
     private let state: SharedCookieJarState
-    let errorReporter: ProblemReporter<CookieFileError>
+    private let errorReporter: ProblemReporter<CookieFileError>
     private let readInterval: Duration
     /// When ``refresh(at:date:)`` last looked at the file, and what it has read.
     private let look = Lock<(uptime: Duration?, version: [UInt64]?)>((nil, nil))

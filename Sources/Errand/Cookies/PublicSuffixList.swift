@@ -16,7 +16,8 @@ enum PublicSuffixList: Sendable {
     /// Of each file, for all jars: a list takes a megabyte, and some time to read.
     private static let lists = Lock<[String: (version: [UInt64], list: PublicSuffixList)]>([:])
 
-    private static func list(at file: URL) -> PublicSuffixList? {
+    /// `nil` if the file is no list.
+    static func list(at file: URL) -> PublicSuffixList? {
         let path = file.absoluteURL.path(percentEncoded: false)
         guard let version = stat(ofTarget: path)?.version else { return nil }
         if let known = lists.withLock({ $0[path] }), known.version == version { return known.list }

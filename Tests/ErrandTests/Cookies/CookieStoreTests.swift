@@ -242,6 +242,21 @@ struct PublicSuffixTests {
         #expect(jar.cookies.map(\.isHostOnly) == [true])
     }
 
+    @Test(arguments: [true, false])
+    func `A file that is no list is reported, and the list of the system used`(_ isEmptyFile: Bool) throws {
+        let folder = try TemporaryFolder()
+        let list = folder.url.appending(path: "list.dat")
+        if isEmptyFile { try Data().write(to: list) }
+        try FileManager.default.createDirectory(at: folder.file, withIntermediateDirectories: false)
+        let problems = CookieFileErrorRecorder()
+        _ = CookieJar(publicSuffixList: list, onError: problems.report)
+        #expect(problems.kinds == [.cannotRead])
+        let jar = CookieJar(file: folder.file, publicSuffixList: list, onError: problems.report)
+        #expect(problems.kinds == [.cannotRead, .cannotRead, .setAside])
+        let url = try #require(URL(string: "https://www.example.com/"))
+        #expect(jar.store(setCookie: "a=1; Domain=com", from: url) == .refused(.publicSuffix))
+    }
+
     // The Arabic and Spanish sentences are samples (A) and (G) of RFC 3492 section 7.1.
     @Test(
         "International labels are encoded as in RFC 3492",
