@@ -76,7 +76,7 @@ struct HeaderRedaction {
         "accept", "accept-charset", "accept-encoding", "accept-language", "accept-patch", "accept-ranges", "age",
         "allow", "cache-control", "connection", "content-encoding", "content-language", "content-length",
         "content-range",
-        "date", "expect", "expires", "host", "if-modified-since", "if-unmodified-since", "keep-alive", "last-modified",
+        "date", "expect", "expires", "if-modified-since", "if-unmodified-since", "keep-alive", "last-modified",
         "pragma", "range", "ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", "retry-after", "server",
         "strict-transport-security", "te", "trailer", "transfer-encoding", "upgrade", "user-agent", "vary", "via",
         "x-content-type-options", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset",
@@ -132,7 +132,7 @@ struct HeaderParameter {
 extension StringProtocol {
     /// Short and printable ASCII without an `@`, as values of known headers are.
     fileprivate var isPlain: Bool {
-        utf8.count <= 256 && utf8.allSatisfy { (0x20..<0x7F).contains($0) && $0 != UInt8(ascii: "@") }
+        utf8.count <= 256 && isPrintableASCII && !utf8.contains(UInt8(ascii: "@"))
     }
 }
 

@@ -13,7 +13,7 @@ package struct FileDescriptor: ~Copyable {
     /// - Throws: `EINVAL` for what is not a regular file, and `ENXIO` for a socket.
     package static func regularFile(_ url: URL) throws(SystemError) -> FileDescriptor {
         let file = try FileDescriptor(opening: url.path, O_RDONLY | O_NONBLOCK)
-        guard try file.status().st_mode & S_IFMT == S_IFREG else { throw SystemError(call: "open", number: EINVAL) }
+        guard try file.status().isFile else { throw SystemError(call: "open", number: EINVAL) }
         return file
     }
 

@@ -117,7 +117,7 @@ final class URLSessionExchange: Sendable {
             }
             // A slow disk is no silence, unless one write takes longer than the timeout.
             timer.restartTimeout()
-            advance { [request] in $0.receive(storedBytes: data.count, for: request) }
+            advance { $0.receive(storedBytes: data.count) }
         } catch {
             fail(error)
         }

@@ -101,7 +101,7 @@ struct URLSessionExchangeState: ~Copyable {
     }
 
     /// Receives the number of decoded bytes of the response's body that are stored, and returns the progress.
-    mutating func receive(storedBytes: Int, for request: HTTPRequest) -> TransferProgress? {
+    mutating func receive(storedBytes: Int) -> TransferProgress? {
         guard phase == .receiving else { return nil }
         receivedBytes += Int64(storedBytes)
         return TransferProgress(.download, completedBytes: receivedBytes, totalBytes: expectedBytes)

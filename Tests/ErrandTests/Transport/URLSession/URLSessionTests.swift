@@ -270,7 +270,7 @@ struct URLSessionExchangeStateTests {
         let request = HTTPRequest(.get, URL("http://a.example/"))
         var state = URLSessionExchangeState(request, ExchangeClock())
         #expect(try state.receive(status: 200, headers: ["Content-Length": "3"], for: request) == 3)
-        #expect(state.receive(storedBytes: 3, for: request)?.completedBytes == 3)
+        #expect(state.receive(storedBytes: 3)?.completedBytes == 3)
         let error = #expect(throws: TransportError.self) {
             _ = try state.receive(status: 200, headers: ["Content-Length": "4"], for: request)
         }
@@ -284,7 +284,7 @@ struct URLSessionExchangeStateTests {
         let request = HTTPRequest(.get, URL("http://a.example/"))
         var state = URLSessionExchangeState(request, ExchangeClock())
         #expect(try state.receive(status: status, headers: ["Content-Length": "5"], for: request) == 5)
-        _ = state.receive(storedBytes: 3, for: request)
+        _ = state.receive(storedBytes: 3)
         let error: TransportError? = if case .failure(let error) = state.outcome(of: nil) { error } else { nil }
         // The session may leave out the body of a redirect that it does not follow.
         #expect(error?.kind == (status == 200 ? .connectionLost : nil))
