@@ -85,7 +85,8 @@ extension TLSConfiguration.Certificates {
         var certificates: [Data] = []
         // The lines of the certificate that has begun.
         var lines: String?
-        for line in String(decoding: try text().withoutByteOrderMark, as: UTF8.self).split(whereSeparator: \.isNewline) {
+        let text = String(decoding: try self.text().withoutByteOrderMark, as: UTF8.self)
+        for line in text.split(whereSeparator: \.isNewline) {
             switch (line.trimmingCharacters(in: .whitespaces), lines) {
             case ("-----BEGIN CERTIFICATE-----", nil): lines = ""
             case ("-----END CERTIFICATE-----", let complete?):

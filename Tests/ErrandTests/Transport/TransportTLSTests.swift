@@ -206,7 +206,8 @@ struct PEMCertificatesTests {
     }
 
     @Test func `A byte order mark hides no certificate`() throws {
-        #expect(try decoded("\u{FEFF}" + Self.block(Self.one) + Self.block(Self.two)) == [Data(Self.one), Data(Self.two)])
+        let text = "\u{FEFF}" + Self.block(Self.one) + Self.block(Self.two)
+        #expect(try decoded(text) == [Data(Self.one), Data(Self.two)])
     }
 
     @Test(arguments: [
