@@ -128,7 +128,6 @@ extension TransportConfiguration {
     #if os(Linux)
     func validateForCurl() throws(TransportError) {
         try validate()
-        try proxy.checkEnvironment()
         try requireDefaults(
             of: ["allowsCellularAccess", "allowsExpensiveNetworkAccess", "allowsConstrainedNetworkAccess"],
             "libcurl does not know the kind of a network; keep true on Linux"
@@ -232,7 +231,7 @@ extension ClientIdentity {
         guard origins.allSatisfy({ Origin($0)?.scheme == "https" }) else {
             throw refusal("an origin is not an https URL with a host")
         }
-        guard !isPKCS12 || privateKey == nil else { throw refusal("a PKCS #12 file contains its key; remove privateKey") }
+        guard !isPKCS12 || privateKey == nil else { throw refusal("a PKCS #12 file has its key; remove privateKey") }
         for file in [certificate, privateKey].compactMap(\.self) {
             guard file.isFileURL, FileManager.default.isReadableFile(atPath: file.path) else {
                 throw refusal("the file \(Redactor.path(of: file)) cannot be read")

@@ -294,16 +294,6 @@ final class CurlHandle {
     }
 }
 
-extension TransportConfiguration.Proxy {
-    fileprivate var mayForwardRequests: Bool {
-        switch self {
-        case .none: false
-        case .url(let url): url.scheme?.lowercased().hasPrefix("socks") != true
-        case .environment: Self.isSet("http_proxy", "all_proxy", "ALL_PROXY")
-        }
-    }
-}
-
 extension TransportError.Kind {
     fileprivate func afterAttempts(_ attempts: Int) -> TransportError.Kind {
         switch self {

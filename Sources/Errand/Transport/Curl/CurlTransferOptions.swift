@@ -139,12 +139,6 @@ extension HTTPRequest {
     }
 }
 
-extension TransportConfiguration.Proxy {
-    var isPossible: Bool {
-        if case .none = self { false } else { true }
-    }
-}
-
 // MARK: Callbacks
 
 private let headerFunction: curlrt_transfer_function = { bytes, size, count, context in

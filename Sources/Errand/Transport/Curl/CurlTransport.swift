@@ -102,31 +102,43 @@ struct CurlSettings: Sendable {
         pinnedKeys = try PinnedKeys(configuration.tls.pinnedPublicKeys)
         caBundle = try CurlCABundle(configuration.tls)
         self.configuration = configuration
-        self.configuration.proxy = configuration.proxy.read()
+        // libcurl uses none for a socket.
+        self.configuration.proxy = configuration.unixSocketPath == nil ? configuration.proxy.read() : .none
+        try self.configuration.proxy.checkEnvironment()
     }
 }
 
 extension TransportConfiguration.Proxy {
+    private static let variables = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+
     /// Returns `none` for an environment without a proxy server, which libcurl would search for before each request.
     fileprivate func read() -> Self {
         guard case .environment = self else { return self }
-        return Self.variables.contains { Self.isSet($0) } ? self : .none
+        return Self.variables.contains { Self.server(in: $0) != nil } ? self : .none
     }
-
-    private static let variables = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
 
     /// Throws for a server of the environment that libcurl would not use.
     func checkEnvironment() throws(TransportError) {
         guard case .environment = self else { return }
-        for variable in Self.variables {
-            guard let server = getenv(variable), Self.hasControlCharacter(inLoginOf: String(cString: server))
-            else { continue }
+        for variable in Self.variables where Self.server(in: variable).map(Self.hasControlCharacter) == true {
             throw .refusal(of: "proxy", "the user or the password of \(variable) has a control character")
         }
     }
 
-    static func isSet(_ variables: String...) -> Bool {
-        variables.contains { getenv($0).map { $0.pointee != 0 } == true }
+    var isPossible: Bool {
+        if case .none = self { false } else { true }
+    }
+
+    var mayForwardRequests: Bool {
+        switch self {
+        case .none: false
+        case .url(let url): url.scheme?.lowercased().hasPrefix("socks") != true
+        case .environment: ["http_proxy", "all_proxy", "ALL_PROXY"].contains { Self.server(in: $0) != nil }
+        }
+    }
+
+    private static func server(in variable: String) -> String? {
+        getenv(variable).flatMap { $0.pointee == 0 ? nil : String(cString: $0) }
     }
 }
 #endif

@@ -82,6 +82,9 @@ struct CurlProxyTests {
                 #expect(error?.reason.contains("%") == false)
             }
             #expect(server.totalRequests == 0)
+            var configuration = TransportConfiguration()
+            configuration.unixSocketPath = "/tmp/s"
+            #expect(throws: Never.self, "a socket is used without a proxy server") { try CurlTransport(configuration) }
         }
     }
 
