@@ -80,6 +80,9 @@ package final class URLSessionTransport: HTTPTransport, HeadReporting {
     ) async throws(TransportError) -> HTTPResponse {
         let clock = ExchangeClock()
         try request.validate()
+        #if canImport(FoundationNetworking)
+        try TransportConfiguration.Proxy.environment.checkEnvironment()
+        #endif
         // Refuses a URL whose server cannot be authenticated by its keys.
         _ = try pinnedKeys.keys(for: request.url)
         guard request.body.isStoredForURLSession else {

@@ -73,10 +73,15 @@ struct CurlProxyTests {
             unsetenv("NO_PROXY")
             setenv("http_proxy", "\(login)@127.0.0.1:\(proxy.port)", 1)
             let refusal = #expect(throws: TransportError.self) { try CurlTransport(TransportConfiguration()) }
-            let failure = await #expect(throws: TransportError.self) {
-                try await SystemTransport().send(HTTPRequest(to: server))
-            }
-            for error in [refusal, failure] {
+            let failures = [
+                await #expect(throws: TransportError.self) {
+                    try await SystemTransport().send(HTTPRequest(to: server))
+                },
+                await #expect(throws: TransportError.self) {
+                    try await URLSessionTransport().send(HTTPRequest(to: server))
+                },
+            ]
+            for error in [refusal] + failures {
                 #expect(error?.kind == .invalidRequest)
                 #expect(error?.reason.contains("http_proxy has a control character") == true)
                 #expect(error?.reason.contains("%") == false)
