@@ -18,8 +18,8 @@ public struct TransportConfiguration: Sendable {
         /// server if none of the first three is set when it is created; otherwise, it reads the variables for each request, and
         /// refuses a user or a password with a control character. It ignores an entry of `no_proxy` with a port.
         case environment
-        /// This proxy server; the URL has a host and the scheme `http`, `https`, `socks4`, `socks4a`, `socks5` or `socks5h`, and
-        /// may contain user and password. Apple's platforms support only `http`, `https` and `socks5h`.
+        /// This proxy server; the URL has a host and the scheme `http`, `https`, `socks4`, `socks4a`, `socks5` or `socks5h`, no
+        /// path, and may contain user and password. Apple's platforms support only `http`, `https` and `socks5h`.
         case url(URL)
         /// No proxy server.
         case none
@@ -179,6 +179,9 @@ extension TransportConfiguration {
             }
             guard (1...65_535).contains(url.port ?? 1) else {
                 throw .refusal(of: "proxy", "the port of the URL is not from 1 to 65535")
+            }
+            guard ["", "/"].contains(url.path), url.query == nil, url.fragment == nil else {
+                throw .refusal(of: "proxy", "the URL has a path, a query or a fragment; it names a server alone")
             }
             guard !Proxy.hasControlCharacter(inLoginOf: url.absoluteString) else {
                 throw .refusal(of: "proxy", "the user or the password has a control character")

@@ -153,6 +153,8 @@ struct TransportConfigurationTests {
         Mistake("proxy", "a file") { $0.proxy = .url(URL("file:///tmp/proxy")) },
         Mistake("proxy", "no scheme") { $0.proxy = .url(URL("//proxy.test:3128")) },
         Mistake("proxy", "no host") { $0.proxy = .url(URL("http:3128")) },
+        Mistake("proxy", "a script") { $0.proxy = .url(URL("http://proxy.test/proxy.pac")) },
+        Mistake("proxy", "a query") { $0.proxy = .url(URL("http://proxy.test/?a=b")) },
         Mistake("proxy", "port 0") { $0.proxy = .url(URL("http://proxy.test:0")) },
         Mistake("proxy", "port 65536") { $0.proxy = .url(URL("http://proxy.test:65536")) },
         Mistake("proxy", "a user with NUL") { $0.proxy = .url(URL("http://us%00er:x@proxy.test")) },

@@ -78,7 +78,7 @@ struct CurlSetupTests {
         func apply(to configuration: inout TransportConfiguration) throws {
             let tooLong = CurlSetupTests.tooLong
             switch self {
-            case .proxy: configuration.proxy = .url(try #require(URL(string: "http://a.test/\(tooLong)")))
+            case .proxy: configuration.proxy = .url(try #require(URL(string: "http://a.\(tooLong)")))
             case .password:
                 let certificate = URL(fileURLWithPath: #filePath)
                 let origins = [URL("https://a.test")]
