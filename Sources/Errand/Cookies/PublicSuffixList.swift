@@ -19,7 +19,7 @@ enum PublicSuffixList: Sendable {
     /// `nil` if the file is no list.
     static func list(at file: URL) -> PublicSuffixList? {
         let path = file.absoluteURL.path(percentEncoded: false)
-        guard let version = stat(ofTarget: path)?.version else { return nil }
+        guard file.isFileURL, let version = stat(ofTarget: path)?.version else { return nil }
         if let known = lists.withLock({ $0[path] }), known.version == version { return known.list }
         guard let list = PublicSuffixRules(contentsOf: file).map(Self.rules) else { return nil }
         lists.withLock { $0[path] = (version, list) }

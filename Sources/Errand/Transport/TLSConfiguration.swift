@@ -112,7 +112,7 @@ extension TLSConfiguration.Certificates {
         switch self {
         case .data(let text): return text
         case .file(let file):
-            guard let text = FileManager.default.contents(atPath: file.path) else {
+            guard file.isFileURL, let text = FileManager.default.contents(atPath: file.path) else {
                 throw .refusal(of: Self.setting, "the file \(Redactor.path(of: file)) cannot be read")
             }
             return text

@@ -245,8 +245,9 @@ struct PublicSuffixTests {
     @Test(arguments: [true, false])
     func `A file that is no list is reported, and the list of the system used`(_ isEmptyFile: Bool) throws {
         let folder = try TemporaryFolder()
-        let list = folder.url.appending(path: "list.dat")
-        if isEmptyFile { try Data().write(to: list) }
+        let file = folder.url.appending(path: "list.dat")
+        try Data((isEmptyFile ? "" : "com").utf8).write(to: file)
+        let list = isEmptyFile ? file : URL("https://a.test\(file.path)")
         try FileManager.default.createDirectory(at: folder.file, withIntermediateDirectories: false)
         let problems = CookieFileErrorRecorder()
         _ = CookieJar(publicSuffixList: list, onError: problems.report)

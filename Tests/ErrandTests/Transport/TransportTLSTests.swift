@@ -240,6 +240,13 @@ struct PEMCertificatesTests {
         #expect(error?.reason.contains("ca.pem cannot be read") == true)
     }
 
+    @Test func `A URL that is no file's is refused, although its path is that of a file`() throws {
+        let file = try TemporaryFile(Data(Self.block(Self.one).utf8))
+        #expect(try TLSConfiguration.Certificates.file(file.url).decoded() == [Data(Self.one)])
+        let remote = TLSConfiguration.Certificates.file(URL("https://a.test\(file.url.path)"))
+        #expect(throws: TransportError.self) { try remote.decoded() }
+    }
+
     @Test(.enabled(if: TestAuthority.isAvailable, "openssl is not installed"))
     func `The certificates of a file are those of openssl`() async throws {
         let authority = try TestAuthority.shared.get()
