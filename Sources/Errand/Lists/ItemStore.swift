@@ -36,12 +36,13 @@ struct ItemStore<Item> {
     /// With an ``ItemID``, no item of the list is added again; a window lacks those that it has dropped.
     func precedingItems(_ count: Int, in page: ServerPage<Item>, isWindow: Bool, itemID: ItemID<Item>?) -> [Item] {
         guard page.itemCount > count, isWindow || itemID == nil else { return page.items }
-        var preceding = page.items.prefix(count + page.addedCount)
-        guard itemID == nil, let identity = ItemID<Item>.ofIdentifiable else { return Array(preceding) }
-        while preceding.count > page.remaining(of: count), let last = preceding.last, contains(last, identity) {
-            preceding.removeLast()
-        }
-        return Array(preceding)
+        var end = min(count + page.addedCount, page.items.count)
+        guard let identity = itemID ?? .ofIdentifiable else { return Array(page.items[..<end]) }
+        // More, if another client has inserted some, or the app has left out items of a page to which it has added others.
+        let areKnown = page.items.map { contains($0, identity) }
+        end = areKnown[end...].firstIndex(of: true) ?? (areKnown[..<end].contains(true) ? end : areKnown.count)
+        while itemID == nil, end > page.remaining(of: count), areKnown[end - 1] { end -= 1 }
+        return Array(page.items[..<end])
     }
 
     private func contains(_ item: Item, _ identity: ItemID<Item>) -> Bool {

@@ -262,16 +262,22 @@ struct ListModel {
         mutating func prepend(of server: [Int], _ rules: ModelRules) -> Bool {
             let start = front.removeLast()
             var page = Array(server.dropFirst(start).prefix(ModelRules.pageSize))
+            let known = Set(items)
+            var shown = page
             largest = max(largest, page.count)
             if rules.way == .offset, let first = pages.first?.start, first > start {
                 guard page.isEmpty || page.count >= first - start else {
                     front = [first - page.count]
                     return false
                 }
+                let isKnown = page.map(known.contains)
+                // What others have inserted before the list's first item precedes it as well.
+                let end = isKnown.dropFirst(first - start).firstIndex(of: true)
+                let isReached = !rules.hasIDs || isKnown.prefix(first - start).contains(true)
+                shown = Array(page.prefix(rules.hasIDs ? end ?? (isReached ? first - start : .max) : first - start))
                 page = Array(page.prefix(first - start))
             }
-            let known = Set(items)
-            let shown = rules.hasIDs ? page.filter { !known.contains($0) } : page
+            if rules.hasIDs { shown.removeAll(where: known.contains) }
             pages.insert(Page(start: start, sent: page.count, shown: shown), at: 0)
             if front.isEmpty, start > 0 { front = [max(0, start - (largest > 0 ? largest : ModelRules.pageSize))] }
             sentBefore = front.isEmpty ? 0 : max(0, sentBefore - page.count)

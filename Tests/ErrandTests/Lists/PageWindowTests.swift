@@ -228,6 +228,34 @@ struct PageWindowTests {
         }
     }
 
+    @Test func `A page to which the app adds a row, and of which it leaves out one, hides no other item`() async {
+        list.customStrategy = .offset(limit: 4, startOffset: 2)
+        list.maxPages = 3
+        list.reform = { [-1 - $0[0]] + $0.filter { $0 != 3 } }
+        await load(1)
+        list.loadPreviousPage()
+        #expect(await screen.ending() == .success)
+        #expect(list.items == [-1, 0, 1, -3, 2, 4, 5])
+    }
+
+    @Test func `What another client inserts before a window pushes no item out of the page before it`() async {
+        let numbers = Lock(Array(0..<10))
+        let transport = ScriptedTransport { request in
+            let offset = request.query["offset"]?.first.flatMap { Int($0) } ?? 0
+            return .json("\(Array(numbers.withLock(\.self).dropFirst(offset).prefix(4)))")
+        }
+        let service = APIService.sample { $0.envelope = nil }
+        let list = Numbers(delegate: screen, proxy: APIProxy(fake: transport, service: service))
+        list.customStrategy = .offset(limit: 4, startOffset: 3)
+        list.maxPages = 2
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        numbers.withLock { $0.insert(-1, at: 0) }
+        list.loadPreviousPage()
+        #expect(await screen.ending() == .success)
+        #expect(list.items == Array(-1..<7))
+    }
+
     @Test func `A page whose items the app sorts hides none, with an identity`() async {
         list.customStrategy = .offset(limit: 3, startOffset: 4)
         list.reform = { $0.reversed() }
