@@ -19,10 +19,9 @@
     private static var shown: [ObjectIdentifier: Entry] = [:]
 
     private struct Entry {
-        var count = 0
+        /// Those that run, in the order in which their messages were shown.
+        var loads: [(id: RequestID, message: String?)] = []
         var message: String?
-        /// Of the loads that run, in the order in which they were shown.
-        var messages: [(id: RequestID, text: String)] = []
         var isVisible = false
     }
 
@@ -30,13 +29,11 @@
     static func show(_ indicator: any LoadingIndicator, _ message: String?, of id: RequestID) {
         let key = ObjectIdentifier(indicator)
         var entry = shown[key] ?? Entry()
-        if ofLoads[id]?.contains(where: { $0 === indicator }) != true {
-            ofLoads[id, default: []].append(indicator)
-            entry.count += 1
-        }
-        if let message {
-            entry.messages.removeAll { $0.id == id }
-            entry.messages.append((id, message))
+        let isNew = !entry.loads.contains { $0.id == id }
+        if isNew { ofLoads[id, default: []].append(indicator) }
+        if isNew || message != nil {
+            entry.loads.removeAll { $0.id == id }
+            entry.loads.append((id, message))
         }
         let isChanged = message != nil && message != entry.message
         entry.message = message ?? entry.message
@@ -65,17 +62,17 @@
     private static func hide(_ indicator: any LoadingIndicator, of id: RequestID) {
         let key = ObjectIdentifier(indicator)
         guard var entry = shown[key] else { return }
-        guard entry.count == 1 else {
-            // The message of the load which has ended says nothing of those that still run, if they have one.
-            if let own = entry.messages.lastIndex(where: { $0.id == id }) { entry.messages.remove(at: own) }
-            let newest = entry.messages.last?.text ?? entry.message
-            let isChanged = newest != entry.message && entry.isVisible
-            (entry.count, entry.message) = (entry.count - 1, newest)
-            shown[key] = entry
-            if isChanged { show(indicator) }
+        entry.loads.removeAll { $0.id == id }
+        guard !entry.loads.isEmpty else {
+            shown[key] = nil
+            if entry.isVisible { indicator.hideLoading() }
             return
         }
-        shown[key] = nil
-        if entry.isVisible { indicator.hideLoading() }
+        // The message of the load which has ended says nothing of those that still run, if they have one.
+        let newest = entry.loads.compactMap(\.message).last ?? entry.message
+        let isChanged = newest != entry.message && entry.isVisible
+        entry.message = newest
+        shown[key] = entry
+        if isChanged { show(indicator) }
     }
 }
