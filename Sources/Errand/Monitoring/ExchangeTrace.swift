@@ -15,15 +15,9 @@ final class ExchangeTrace: Sendable {
     private let current = Atomic<UInt64>(0)
     private let phase = Atomic<UInt8>(Phase.ended.rawValue)
 
-    init(of load: LoadTrace) {
-        loads = { [load] }
-        isShared = false
-    }
-
-    /// `loads` returns the loads that share the exchange now and have monitors.
-    init(ofLoads loads: @escaping @Sendable () -> [LoadTrace]) {
-        self.loads = loads
-        isShared = true
+    /// `loads` returns the loads that have the exchange now, and monitors.
+    init(isShared: Bool, of loads: @escaping @Sendable () -> [LoadTrace]) {
+        (self.isShared, self.loads) = (isShared, loads)
     }
 
     /// `nil` when no request is under way.

@@ -64,7 +64,7 @@ final class LoadTrace: Sendable {
 
     /// `nil` if its events are not observed.
     @inline(never) func makeExchangeTrace() -> ExchangeTrace? {
-        observes(.exchanges) ? ExchangeTrace(of: self) : nil
+        observes(.exchanges) ? ExchangeTrace(isShared: false) { [self] in [self] } : nil
     }
 
     @inline(never) func emit(_ kind: APIEvent.Kind, exchange: UInt64? = nil) {

@@ -138,7 +138,7 @@ final class SharedExchanges: Sendable {
                 ?? SharedExchange(
                     number: member.id,
                     lane: lane,
-                    trace: ExchangeTrace { [self] in members(of: name).compactMap(\.trace) }
+                    trace: ExchangeTrace(isShared: true) { [self] in members(of: name).compactMap(\.trace) }
                 )
             shared.members[member.id] = member
             let former = shared.lane
