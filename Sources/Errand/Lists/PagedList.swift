@@ -41,16 +41,15 @@ struct PagedList<Item> {
         id: RequestID,
         strategy: any PageStrategy,
         input: LoadInput = .paramSource,
-        session: UserSession? = nil
+        session: UserSession
     ) -> PagePosition {
         // The list may have been edited since the follow-up was returned, or another load begun.
         let continued = followUp ?? (staged.pageCount == 0 ? .all : .remaining)
         let part =
             switch requested {
             case .first, .all: requested
-            case .remaining: isSame(session, stagedSession) ? continued : .first
-            case .next, .prefetch, .previous:
-                loaded.pageCount == 0 || isSame(session, self.session) ? requested : .first
+            case .remaining: stagedSession?.isOfSameAccount(as: session) == true ? continued : .first
+            case .next, .prefetch, .previous: loaded.pageCount == 0 || hasPages(of: session) ? requested : .first
             }
         let position = position(of: part) ?? strategy.start
         // A hook of this load began the pending one, which is newer.
@@ -235,10 +234,7 @@ extension PagedList {
         }
     }
 
-    private func isSame(_ session: UserSession?, _ other: UserSession?) -> Bool {
-        guard let session, let other else { return session == other }
-        return session.isOfSameAccount(as: other)
-    }
+    private func hasPages(of session: UserSession) -> Bool { self.session?.isOfSameAccount(as: session) == true }
 
     /// The load of the part can no longer be continued.
     private mutating func loadAgain(_ part: ListPart) {
@@ -313,11 +309,11 @@ extension PagedList {
     /// Pages of another account or environment than that of the loaded pages do not follow them: the list is loaded again.
     func decision(
         for part: ListPart,
-        in session: UserSession? = nil,
+        in session: UserSession,
         isActive: (RequestID) -> Bool
     ) -> PageLoadDecision {
         if let pending, isActive(pending.id), part != .first || pending.part == .first { return .join(pending.id) }
-        if part == .first || loaded.pageCount > 0 && !isSame(session, self.session) { return .begin(.first) }
+        if part == .first || loaded.pageCount > 0 && !hasPages(of: session) { return .begin(.first) }
         // A refresh of all pages is between two of its pages.
         if let followUp { return .begin(followUp) }
         if loaded.pageCount == 0 { return .begin(.first) }
@@ -329,7 +325,7 @@ extension PagedList {
     var isRefreshing: Bool { pending.map { [.first, .all, .remaining].contains($0.part) } ?? false }
 
     /// Of the loaded pages; `nil` for those of another account or environment.
-    func path(in session: UserSession) -> String? { isSame(session, self.session) ? loadedInput.path : nil }
+    func path(in session: UserSession) -> String? { hasPages(of: session) ? loadedInput.path : nil }
 
     /// A page that is added to the list has the parameters of the loaded pages.
     func input(of part: ListPart) -> LoadInput {
@@ -376,7 +372,7 @@ struct PendingPage {
     var part: ListPart
     var position: PagePosition
     let input: LoadInput
-    let session: UserSession?
+    let session: UserSession
     /// The number of items that the server has sent; `nil` before that.
     var itemCount: Int?
     /// Whether the list has been edited since the page was requested, and its response may not have the edit.

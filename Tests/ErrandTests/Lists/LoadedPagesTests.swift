@@ -490,6 +490,11 @@ struct PagedListTests {
         duration: .zero
     )
     private let size3 = PageNumberStrategy(size: 3)
+    private let session = UserSession(of: nil, CookieJar())
+
+    private func begin(_ part: ListPart, of list: inout PagedList<Int>, _ id: RequestID) {
+        _ = list.begin(part, id: id, strategy: size3, session: session)
+    }
 
     private func accept(
         _ list: inout PagedList<Int>,
@@ -507,11 +512,11 @@ struct PagedListTests {
     @Test func `Pages are appended until a short one`() {
         var list = PagedList<Int>()
         let ids = [RequestID.next(), .next()]
-        _ = list.begin(.first, id: ids[0], strategy: size3)
+        begin(.first, of: &list, ids[0])
         #expect(list.refreshState.isLoading)
         accept(&list, [1, 2, 3], ids[0])
         #expect(list.loaded.next == .number(2))
-        _ = list.begin(.next, id: ids[1], strategy: size3)
+        begin(.next, of: &list, ids[1])
         #expect(list.appendState.isLoading)
         accept(&list, [4], ids[1])
         #expect(list.loaded.items == [1, 2, 3, 4])
@@ -521,10 +526,10 @@ struct PagedListTests {
     @Test func `A late page is ignored after a refresh has superseded its load`() {
         var list = PagedList<Int>()
         let ids = [RequestID.next(), .next(), .next()]
-        _ = list.begin(.first, id: ids[0], strategy: size3)
+        begin(.first, of: &list, ids[0])
         accept(&list, [1, 2, 3], ids[0])
-        _ = list.begin(.next, id: ids[1], strategy: size3)
-        _ = list.begin(.first, id: ids[2], strategy: size3)
+        begin(.next, of: &list, ids[1])
+        begin(.first, of: &list, ids[2])
         #expect(!list.appendState.isLoading)
         accept(&list, [4, 5, 6], ids[1])
         #expect(list.loaded.items == [1, 2, 3])
@@ -538,20 +543,20 @@ struct PagedListTests {
     @Test func `A failed refresh keeps items and position, a failed next page its position`() {
         var list = PagedList<Int>()
         let ids = (0..<5).map { _ in RequestID.next() }
-        _ = list.begin(.first, id: ids[0], strategy: size3)
+        begin(.first, of: &list, ids[0])
         accept(&list, [1, 2, 3], ids[0])
-        _ = list.begin(.next, id: ids[1], strategy: size3)
+        begin(.next, of: &list, ids[1])
         accept(&list, [4, 5, 6], ids[1])
-        _ = list.begin(.first, id: ids[2], strategy: size3)
+        begin(.first, of: &list, ids[2])
         _ = list.fail(ids[2], with: APIError(.timeout))
         #expect(list.refreshState.error?.type == .timeout)
         #expect(list.loaded.items.count == 6)
         #expect(list.loaded.next == .number(3))
-        _ = list.begin(.next, id: ids[3], strategy: size3)
+        begin(.next, of: &list, ids[3])
         _ = list.fail(ids[3], with: APIError(.transport))
         #expect(list.appendState.error?.type == .transport)
         #expect(list.loaded.next == .number(3))
-        _ = list.begin(.next, id: ids[4], strategy: size3)
+        begin(.next, of: &list, ids[4])
         _ = list.fail(ids[4], with: APIError(.cancelled))
         #expect(list.appendState.error == nil)
         #expect(!list.appendState.isLoading)
@@ -562,9 +567,9 @@ struct PagedListTests {
         var list = PagedList<Int>()
         let ids = [RequestID.next(), .next()]
         let itemID = ItemID<Int> { $0 % 10 }
-        _ = list.begin(.first, id: ids[0], strategy: size3)
+        begin(.first, of: &list, ids[0])
         accept(&list, [1, 2, 12], ids[0], itemID: itemID)
-        _ = list.begin(.next, id: ids[1], strategy: size3)
+        begin(.next, of: &list, ids[1])
         accept(&list, [2, 3, 4], ids[1], itemID: itemID)
         #expect(list.loaded.items == [1, 2, 3, 4])
         #expect(!list.appendState.isEnd, "the end follows from the items received, not from those shown")
