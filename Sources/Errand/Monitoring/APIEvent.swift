@@ -73,8 +73,8 @@ public final class APIEvent: Sendable {
         case released
     }
 
-    /// The events that a monitor observes, or that a log shows.
-    public enum Level: Int, Sendable, Comparable {
+    /// The events that a monitor observes, or that a log shows; a greater level has those of the ones below it as well.
+    public enum Level: Sendable, Comparable {
         /// ``Kind/ended(_:)`` of each load, and before it ``Kind/respondedFromCache(_:)`` if a stored response was used, which a
         /// log shows in the ending.
         case endings
@@ -83,9 +83,6 @@ public final class APIEvent: Sendable {
         case exchanges
         /// Every event.
         case everything
-
-        /// Returns whether `lhs` has fewer events than `rhs`.
-        public static func < (lhs: Level, rhs: Level) -> Bool { lhs.rawValue < rhs.rawValue }
     }
 
     /// What was renewed.
@@ -233,18 +230,10 @@ extension APIEvent.Kind: RedactedDescription {
         case .renewed(let renewal): "\(renewal) renewed"
         case .waiting(let reason, let limit): "waiting, \(reason)" + (limit.map { ", at most \($0)" } ?? "")
         case .tryingAgain: "trying again"
-        case .ended(let ending): "ended, \(ending.name)"
+        case .ended(.success): "ended, success"
+        case .ended(.failure(let error)): "ended, \(error.type.rawValue)"
+        case .ended(.cancelled): "ended, cancelled"
         case .released: "released"
-        }
-    }
-}
-
-extension APIEnding {
-    fileprivate var name: String {
-        switch self {
-        case .success: "success"
-        case .failure(let error): error.type.rawValue
-        case .cancelled: "cancelled"
         }
     }
 }
