@@ -197,7 +197,7 @@ struct SessionTests: SessionScene {
             guard request.url.path.hasSuffix("login") else { return .status(401) }
             throw TransportError(.noNetwork, "offline")
         }
-        let proxy = proxy(transport, reachability: .fixed(.unreachable))
+        let proxy = proxy(transport, reachability: .scripted(.unreachable))
         account.login = { [proxy] in
             let login = GoodsRequest(proxy: proxy)
             (login.path, login.customLogin, login.ownOptions.retryPolicy) = ("/login", true, RetryPolicy.never)

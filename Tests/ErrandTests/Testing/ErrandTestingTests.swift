@@ -411,13 +411,28 @@ struct ErrandTestingTests {
     @Test func `A proxy whose network a test decides fails at once, or sends`() async throws {
         for status in [ReachabilityStatus.unreachable, .unknown] {
             let transport = ScriptedTransport { _ in try .envelope("text") }
-            let proxy = APIProxy(service: .sample(), transport: transport, reachability: .fixed(status))
+            let proxy = APIProxy(service: .sample(), transport: transport, reachability: .scripted(status))
             let request = APIRequest<String>("/text", options: .init(failsWhenUnreachable: true), proxy: proxy)
             var failure: APIError?
             do throws(APIError) { _ = try await request.value() } catch { failure = error }
             #expect(failure?.type == (status == .unreachable ? .noNetwork : nil))
             #expect(transport.requests.count == (status == .unreachable ? 0 : 1))
         }
+    }
+
+    @Test func `A load that waits for a network is sent when a test changes that`() async throws {
+        let network = Reachability.scripted(.unreachable)
+        let transport = ScriptedTransport { _ in
+            guard network.status != .unreachable else { throw TransportError(.noNetwork, "no way") }
+            return try .envelope("text")
+        }
+        let service = APIService.sample { $0.retryPolicy.waitsForConnectivity = true }
+        let proxy = APIProxy(service: service, transport: transport, reachability: network, clock: clock)
+        let text = Task { try await APIRequest<String>("/text", proxy: proxy).value() }
+        await clock.waitForSleepers()
+        network.change(to: .reachable(.wireless))
+        #expect(try await text.value == "text")
+        #expect(transport.requests.count == 2)
     }
 
     // MARK: The clock
