@@ -44,10 +44,10 @@ extension APIProxy {
             }
             if !loads.setTask(task, of: call.id) { task.cancel() }
         }
-        let number = call.id.queueNumber
         // One that is repeated may have another priority by now.
         let lane = call.lane.map { loads.lane(of: call.id) ?? $0 }
-        guard let lane, !queue.enter(QueuePlace(number: number, lane: lane), start: work) else {
+        let place = lane.map { QueuePlace(number: call.id.queueNumber, lane: $0) }
+        guard let place, !queue.enter(place, start: work) else {
             // Where it will wait, so that its priority can be changed before.
             if call.queuesLater, !call.isCoalescing, let lane = call.exchangeLane {
                 _ = loads.setWaiting(in: lane, of: call.id)
@@ -55,9 +55,10 @@ extension APIProxy {
             return work((lane, .zero))
         }
         // A load that was cancelled meanwhile may have left the queue before it entered it.
-        if !loads.setWaiting(in: lane, of: call.id) { queue.withdraw([(number, lane)]) }
+        if !loads.setWaiting(in: place.lane, of: call.id) { queue.withdraw([(place.number, place.lane)]) }
         call.trace?.didQueue()
-        if loads.needsNoPlace(call.id) { queue.admitAnyway(number) }
+        // It may have changed before the load was in the queue.
+        queue.fulfill({ loads.wish(of: call.id) }, at: place)
     }
 
     /// Ends loads that were removed from the table.
