@@ -48,9 +48,9 @@ struct CookieSession: Sendable {
     /// Names the jar for a later process; that of a jar in memory is always the same.
     var account: String { jar.cacheName.hasPrefix(CookieFile.memoryMark) ? "" : jar.cacheName }
 
-    /// Byte for byte.
+    /// Byte for byte; after a logout, what the jar has is the next user's.
     func field(for url: URL, at date: Date = .now) -> HTTPField? {
-        CookieHeader.value(jar.cookies(for: url, at: date)).map { HTTPField("Cookie", bytes: $0) }
+        CookieHeader.value(jar.cookies(for: url, at: date, of: generation)).map { HTTPField("Cookie", bytes: $0) }
     }
 
     /// Stores the cookies of a response, one for each `Set-Cookie` header field.

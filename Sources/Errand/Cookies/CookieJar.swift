@@ -1,4 +1,5 @@
 public import Foundation
+import Synchronization
 
 /// A cookie store that follows RFC 6265bis; with a file, its cookies persist when the process ends.
 ///
@@ -197,11 +198,16 @@ public final class CookieJar: Sendable {
     }
 
     /// The cookies of a request to `url`, in the order of the header field (RFC 6265bis section 5.8.3).
-    public func cookies(for url: URL, at date: Date = .now) -> [Cookie] {
+    public func cookies(for url: URL, at date: Date = .now) -> [Cookie] { cookies(for: url, at: date, of: nil) }
+
+    /// None if all have been removed since `generation`.
+    func cookies(for url: URL, at date: Date, of generation: Generation?) -> [Cookie] {
         // Without cookies, the URL need not be parsed.
         guard !state.withLock(\.store.isEmpty) else { return [] }
         guard let url = CookieURL(url, trustsLoopback: trustworthyLoopback) else { return [] }
-        return state.withLock { $0.store.cookiesToSend(to: url, at: date) }
+        return state.withLock { state in
+            generation ?? state.generation == state.generation ? state.store.cookiesToSend(to: url, at: date) : []
+        }
     }
 
     /// Removes the cookies that satisfy `isUnwanted`, except those that change while it is called.
@@ -218,6 +224,20 @@ public final class CookieJar: Sendable {
     public func removeAll() {
         clearInMemory()
         try? flush()
+    }
+
+    private static let logouts = Atomic(0)
+    /// How many sessions with cookies have ended.
+    static var logoutCount: Int { logouts.load(ordering: .sequentiallyConsistent) }
+    /// Which of them was the last one that has removed these cookies; 0 before it.
+    var newestLogout: Int { state.withLock(\.newestLogout) }
+
+    /// As ``clearInMemory()``, for the next user, and not for the next login of the same one.
+    func clearForNextUser() {
+        let number = Self.logouts.add(1, ordering: .sequentiallyConsistent).newValue
+        state.withLock { $0.newestLogout = number }
+        saver?.recordLogout(number)
+        clearInMemory()
     }
 
     /// Does not wait for the disk; the next save clears the file.

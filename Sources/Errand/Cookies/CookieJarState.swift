@@ -29,6 +29,8 @@ struct CookieJarState: Sendable {
 
     var store: CookieStore
     private(set) var generation: CookieJar.Generation = 0
+    /// Of all jars, by ``CookieJar/logoutCount``.
+    var newestLogout = 0
     /// The time of the last logout, which has ended everything up to then.
     private(set) var cleared = CookieTimestamp.never
     private(set) var changes: [Cookie.Key: Change] = [:]

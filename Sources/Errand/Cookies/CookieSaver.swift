@@ -116,6 +116,10 @@ final class CookieSaver: Sendable {
         for saver in CookieJarRegistry.savers(sharingFileOf: self) { saver.state.withLock { $0.clear(upTo: time) } }
     }
 
+    func recordLogout(_ number: Int) {
+        for saver in CookieJarRegistry.savers(sharingFileOf: self) { saver.state.withLock { $0.newestLogout = number } }
+    }
+
     private func scheduleRetry() {
         guard state.withLock({ $0.beginSchedule() }) else { return }
         queue.asyncAfter(deadline: .now() + Self.retryInterval) { [weak self] in self?.saveAsScheduled() }

@@ -266,8 +266,8 @@ public final class APIProxy: Sendable {
     /// - Parameter service: The backend; `nil` is the default service.
     public func logout(from service: APIService? = nil) {
         let service = APIService.forNewLoad(service, or: defaultService)
-        let jar = jar(for: service)
-        jar.clearInMemory()
+        let jar = jar(of: service)
+        jar.clearForNextUser()
         let logins = service.map { [$0.login] } ?? []
         endSessions(of: logins, [jar])
         // Once more, for a load of the old session that was sent in between, and then on the disk, which may be slow.
@@ -330,6 +330,12 @@ public final class APIProxy: Sendable {
 
 extension APIProxy: ErrorHookOwner {
     func jar(for service: APIService?) -> CookieJar {
+        guard let scope = ReloginScope.ofSession else { return jar(of: service) }
+        return scope.jar(for: service, sentBy: self, with: cookies)
+    }
+
+    /// By now, also in a relogin.
+    private func jar(of service: APIService?) -> CookieJar {
         guard let service else { return cookies }
         let jar = (service.cookies ?? cookies).jar(of: service.environment.name)
         if service.cookies != nil || !service.environment.name.isEmpty { jar.attach(to: self) }

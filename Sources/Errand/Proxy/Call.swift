@@ -36,7 +36,10 @@ final class Call<Value: Sendable>: Sendable {
         self.draft = draft
         self.serializer = serializer
         (self.priority, self.loginRole, self.isOfLoad) = (priority, loginRole, isOfLoad)
-        let isShareable = [.get, .head].contains(draft.method) && draft.destination == .memory && extras.stream == nil
+        // Those of a relogin may have lost their cookies.
+        let isShareable =
+            [.get, .head].contains(draft.method) && draft.destination == .memory && extras.stream == nil
+            && extras.relogin == nil
         isCoalescing = coalescesIdentical && isShareable && !loginRole.isLoginRequest
         queuesLater = isCoalescing || extras.cache?.readsFirst(draft.method) == true
         self.extras = extras.isEmpty ? nil : Boxed(wrappedValue: extras)
@@ -79,7 +82,8 @@ final class Call<Value: Sendable>: Sendable {
                 deadline: extras?.wrappedValue.deadline,
                 acceptedStatuses: acceptedStatuses,
                 trace: trace,
-                cache: cache
+                cache: cache,
+                relogin: extras?.wrappedValue.relogin
             )
         )
     }
@@ -107,10 +111,12 @@ final class Call<Value: Sendable>: Sendable {
     func cookieSession(by clock: any APIClock) -> CookieSession? {
         guard let cookies else { return nil }
         let refusals = renewsLogin ? service.loginExpiredStatuses : []
-        return CookieSession(cookies, clock: clock, refusals: refusals) {
+        let session = CookieSession(cookies, clock: clock, refusals: refusals) {
             [login = service.login, generation = service.login.currentGeneration] in
             login.currentGeneration != generation
         }
+        // Afterwards, because a logout that follows ends the session as well.
+        return extras?.wrappedValue.relogin?.hasLost(cookies) == true ? nil : session
     }
 
     func adapterContext(attempt: Int, clock: any APIClock) -> AdapterContext {
@@ -157,9 +163,11 @@ struct CallExtras: Sendable {
     var stream: (any StreamHandler)?
     var cache: CacheUse?
     var gate: (any LoadGate)?
+    /// In which it began.
+    var relogin: ReloginScope?
 
     fileprivate var isEmpty: Bool {
         retryPolicy == nil && deadline == nil && acceptedStatuses.isEmpty && trace == nil && stream == nil
-            && cache == nil && gate == nil
+            && cache == nil && gate == nil && relogin == nil
     }
 }

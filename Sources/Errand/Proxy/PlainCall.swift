@@ -15,7 +15,7 @@ struct PlainCall: Sendable {
     init(_ request: HTTPRequest, service: APIService?, proxy: APIProxy) {
         self.request = request
         var service = service?.forNewLoad
-        service?.setLoginOwner(sentBy: proxy)
+        service?.setLoginOwner(sentBy: proxy, with: proxy.jar(for: nil))
         self.service = service
         let owner = ReloginScope.loginOwner.flatMap { $0.proxy === proxy ? $0.service : nil }
         backend = service ?? APIService.forNewLoad(nil, inheriting: owner, or: proxy.defaultService)
@@ -62,7 +62,12 @@ struct PlainCall: Sendable {
             priority: .normal,
             loginRole: role,
             isOfLoad: EnvironmentScope.isOfLoad,
-            extras: CallExtras(deadline: request.deadline, trace: trace, cache: cacheUse),
+            extras: CallExtras(
+                deadline: request.deadline,
+                trace: trace,
+                cache: cacheUse,
+                relogin: ReloginScope.ofSession
+            ),
             progress: proxy.progress(of: id, sending: draft, streams: false, progress)
         )
         guard call.renewsLogin else { return run(call, end) }

@@ -238,7 +238,8 @@ extension APIManager {
                 trace: trace,
                 stream: stream,
                 cache: cache,
-                gate: manager.hooks?.wrappedValue.gate
+                gate: manager.hooks?.wrappedValue.gate,
+                relogin: ReloginScope.ofSession
             ),
             progress: proxy.progress(of: id, sending: draft, streams: stream != nil, progressHandler)
         )

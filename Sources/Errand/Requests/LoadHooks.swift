@@ -47,7 +47,7 @@ extension BaseAPIRequest {
         }
         let cookies = proxy.jar(for: service)
         // Before the changes of this request.
-        if !role.isLoginRequest { service.setLoginOwner(sentBy: proxy) }
+        if !role.isLoginRequest { service.setLoginOwner(sentBy: proxy, with: proxy.jar(for: nil)) }
         if var envelope = options.envelope {
             // An error that is not wrapped may have a code of the service.
             if envelope.isWholeBody { envelope.loginExpiredCodes = service.envelope?.loginExpiredCodes ?? [] }

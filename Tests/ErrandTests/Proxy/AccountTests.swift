@@ -232,6 +232,135 @@ struct AccountTests {
         #expect(transport.requests.map { $0.headers["Cookie"] } == [nil, "sid=again"])
     }
 
+    @Test(arguments: [false, true], [false, true])
+    func `A relogin by another service goes on with the cookies of its session, or without any`(
+        _ signsOut: Bool,
+        _ beginsLate: Bool
+    ) async throws {
+        let (isUnderWay, hasChanged, tries) = (Latch(), Latch(), Counter())
+        let transport = ScriptedTransport { request in
+            guard request.url.path.hasSuffix("token") else { return .status(401) }
+            guard !beginsLate, tries.next() == 1 else {
+                return HTTPResponse(status: 200, headers: ["Set-Cookie": "sid=renewed; Path=/"])
+            }
+            isUnderWay.open()
+            try await hasChanged.wait()
+            return .status(503)
+        }
+        let proxy = APIProxy(service: .sample(), transport: transport, cookies: old)
+        var tokens = APIService.sample()
+        tokens.retryPolicy = RetryPolicy()
+        tokens.retryPolicy.baseDelay = .zero
+        let handler = Renewing { [tokens] in
+            if beginsLate {
+                isUnderWay.open()
+                try await hasChanged.wait()
+            }
+            try await APIRequest<Void>("/token", service: tokens).value()
+        }
+        proxy.defaultService?.reloginHandler = handler
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.loadData()
+        try await isUnderWay.wait()
+        if signsOut {
+            proxy.logout()
+            old.store(setCookie: "sid=next; Path=/", from: url)
+        } else {
+            proxy.switchAccount(to: new)
+        }
+        hasChanged.open()
+        try await handler.renewal?.value
+        let cookies = transport.requests.filter { $0.url.path.hasSuffix("token") }.map { $0.headers["Cookie"] }
+        #expect(cookies == (beginsLate ? [] : ["sid=old"]) + [signsOut ? nil : "sid=old"])
+        #expect(old.header(for: url) == (signsOut ? "sid=next" : "sid=renewed"))
+        #expect(new.header(for: url) == "sid=new")
+        withExtendedLifetime(request) {}
+    }
+
+    /// Makes `change` while a relogin is under way, which goes on with `renew`; returns the cookies of each token request.
+    private func relogin(
+        of service: APIService = .sample(),
+        change: (APIProxy) -> Void,
+        renew: @escaping @MainActor (APIProxy) async throws -> Void
+    ) async throws -> [String?] {
+        let (isUnderWay, hasChanged) = (Latch(), Latch())
+        let transport = ScriptedTransport { request in
+            guard request.url.path.hasSuffix("token") else { return .status(401) }
+            return HTTPResponse(status: 200, headers: ["Set-Cookie": "sid=renewed; Path=/"])
+        }
+        let proxy = APIProxy(service: service, transport: transport, cookies: old)
+        let handler = Renewing {
+            isUnderWay.open()
+            try await hasChanged.wait()
+            try await renew(proxy)
+        }
+        proxy.defaultService?.reloginHandler = handler
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.loadData()
+        try await isUnderWay.wait()
+        change(proxy)
+        hasChanged.open()
+        try await handler.renewal?.value
+        withExtendedLifetime(request) {}
+        return transport.requests.filter { $0.url.path.hasSuffix("token") }.map { $0.headers["Cookie"] }
+    }
+
+    @Test func `A relogin of a service with its own cookies keeps them when the service has others`() async throws {
+        let cookies = try await relogin(of: .sample { [old] in $0.cookies = old }) { proxy in
+            proxy.switchAccount(to: CookieJar())
+            proxy.defaultService?.cookies = new
+        } renew: { _ in
+            try await APIRequest<Void>("/token").value()
+        }
+        #expect(cookies == ["sid=old"])
+        #expect(old.header(for: url) == "sid=renewed")
+        #expect(new.header(for: url) == "sid=new")
+    }
+
+    @Test(arguments: [false, true])
+    func `A handler that removes the cookies keeps those that it receives, whoever has signed in since`(
+        _ switches: Bool
+    ) async throws {
+        let cookies = try await relogin { proxy in
+            old.removeAll()
+            if switches { proxy.switchAccount(to: new) }
+        } renew: { _ in
+            for _ in 1...2 { try await APIRequest<Void>("/token").value() }
+        }
+        #expect(cookies == [nil, "sid=renewed"])
+        #expect(old.header(for: url) == "sid=renewed")
+        #expect(new.header(for: url) == "sid=new")
+    }
+
+    @Test(arguments: [false, true])
+    func `After a logout, the loads of a relogin share their cookies with each other alone`(_ isOfOther: Bool)
+        async throws
+    {
+        var tokens = APIService.sample()
+        if isOfOther { tokens.cookies = new }
+        let jar = isOfOther ? new : old
+        let cookies = try await relogin { proxy in
+            proxy.logout()
+            if isOfOther { proxy.logout(from: tokens) }
+            jar.store(setCookie: "sid=next; Path=/", from: url)
+        } renew: { [tokens] _ in
+            let options = APIRequestOptions(coalescesIdentical: true)
+            for _ in 1...2 { try await APIRequest<Void>("/token", service: tokens, options: options).value() }
+        }
+        #expect(cookies == [nil, "sid=renewed"])
+        #expect(jar.header(for: url) == "sid=next")
+    }
+
+    @Test func `A logout in a relogin ends the session of the account that there is by then`() async throws {
+        _ = try await relogin {
+            $0.switchAccount(to: new)
+        } renew: {
+            $0.logout()
+        }
+        #expect(old.header(for: url) == "sid=old")
+        #expect(new.header(for: url) == nil)
+    }
+
     @Test(arguments: [false, true])
     func `A redirect keeps its account, and stores no cookies after a logout`(_ signsOut: Bool) async throws {
         let (proxy, new) = (APIProxy(service: .sample(), transport: transport(), cookies: old), new)
@@ -357,6 +486,20 @@ struct AccountTests {
         try other.flush()
         #expect(CookieJar(file: folder.file).cookies.map(\.value) == ["again"])
         #expect(new.header(for: url) == "sid=new")
+    }
+}
+
+/// Renews the login in a task that ends although the relogin is cancelled.
+@MainActor private final class Renewing: ReloginHandler {
+    private(set) var renewal: Task<Void, any Error>?
+    private let renew: @MainActor () async throws -> Void
+
+    init(_ renew: @escaping @MainActor () async throws -> Void) { self.renew = renew }
+
+    func relogin() async throws {
+        let renewal = Task { [renew] in try await renew() }
+        self.renewal = renewal
+        try await renewal.value
     }
 }
 
