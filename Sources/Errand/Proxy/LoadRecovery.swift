@@ -7,6 +7,8 @@ final class LoadRecovery<Value: Sendable> {
     /// That of the last request; `nil` for that of the load, which an adapter may have changed.
     var sentMethod: HTTPMethod?
     private var neededLogins = 0
+    /// That of the login for which the last of them was.
+    private var refusedGeneration: Int?
     var hasNeededLogin: Bool { neededLogins > 0 }
     private var retryCount = 0
     /// The most of a download that there was before a retry, and how often it has begun again.
@@ -31,6 +33,7 @@ final class LoadRecovery<Value: Sendable> {
             return try await wait(for: .adapter, limit: retry.delay)
         }
         var failure = error.withoutRequestedRetry
+        if let login, hasNeededLogin, error.type == .loginExpired { call.service.login.didRefuseAgain(login) }
         if let login, needsLogin(error) {
             guard let refusal = await renewLogin(after: login, slot, failure) else { return }
             failure = refusal
@@ -42,6 +45,12 @@ final class LoadRecovery<Value: Sendable> {
         }
         guard login != nil, !needsLogin(error) else { throw failure }
         try await retry(after: failure, isOffline: isOffline)
+    }
+
+    /// A cancelled load, for example, does not show whether the login that it has needed helps.
+    @inline(never) func didEnd(with error: APIError) {
+        guard let refusedGeneration, error.type != .loginExpired else { return }
+        call.service.login.didNotTry(after: refusedGeneration)
     }
 
     /// Returns the error of a load that may not be sent again; the adapters of failures see it as well.
@@ -154,7 +163,7 @@ final class LoadRecovery<Value: Sendable> {
         let session = call.service.login
         let mayNeedLogin = neededLogins == 0 || (login.isProven && neededLogins < LoginLimit.maxOfLoad)
         guard let isNeeded = session.join(login, mayNeedLogin: mayNeedLogin) else { return refusal }
-        if isNeeded { neededLogins += 1 }
+        if isNeeded { (neededLogins, refusedGeneration) = (neededLogins + 1, login.generation) }
         call.willWaitForLogin()
         do {
             try await session.renew(call.id, place, after: login.generation, for: call.service, clock: proxy.clock)

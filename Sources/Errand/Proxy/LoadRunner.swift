@@ -28,6 +28,7 @@ final class LoadRunner<Value: Sendable> {
         do throws(APIError) {
             return .success(try await run())
         } catch {
+            if hasNeededLogin { recovery.didEnd(with: error) }
             guard call.cache?.rule == .fallback,
                 let stored = await Self.fallbackValue(for: attempt, after: error)
             else { return .failure(error) }

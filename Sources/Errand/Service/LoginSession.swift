@@ -43,6 +43,12 @@ final class LoginSession: Sendable {
         state.withLock { $0.didSucceed(in: login.generation, hasNeededOne: hasNeededOne) }
     }
 
+    /// A load that has needed a relogin is refused again.
+    func didRefuseAgain(_ login: SentLogin) { state.withLock { $0.didRefuseAgain(in: login.generation) } }
+
+    /// A load that was refused with the login of a generation, and has needed a relogin, has ended for another reason.
+    func didNotTry(after generation: Int) { state.withLock { $0.didNotTry(after: generation) } }
+
     @MainActor func readRenewalDate(for service: APIService) {
         guard let handler = service.reloginHandler else { return }
         let date = EnvironmentScope.$current.withValue(service.environment) { handler.loginRenewalDate }

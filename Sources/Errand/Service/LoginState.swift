@@ -50,10 +50,12 @@ struct LoginState {
     var isNeeded: Bool { run.map { $0.earlyStart == nil } ?? false }
 
     mutating func didSucceed(in generation: Int, hasNeededOne: Bool) {
-        guard generation == self.generation else { return }
-        current.isProven = true
-        if hasNeededOne { limit.newestHasHelped() }
+        if hasNeededOne { limit.update(generation) { $0.hasHelped = true } }
+        if generation == self.generation { current.isProven = true }
     }
+
+    mutating func didNotTry(after generation: Int) { limit.didNotTry(after: generation) }
+    mutating func didRefuseAgain(in generation: Int) { limit.update(generation) { $0.hasFailed = true } }
 
     private mutating func nextGeneration() {
         current = SentLogin(generation: generation + 1, isProven: false)
@@ -174,8 +176,7 @@ struct LoginState {
     var tooManyLogins: APIError {
         // Loads that are refused while the login server cannot be reached are no reason to end the session.
         if isUndecided, let last = outcome.error { return last }
-        let recent = "\(limit.count) logins in \(LoginLimit.window.components.seconds) s"
-        return APIError(.loginExpired, reason: "\(recent) were not enough", underlying: outcome.error?.underlying)
+        return APIError(.loginExpired, reason: limit.description, underlying: outcome.error?.underlying)
     }
 
     /// Returns the former outcome; `nil` if the deadline has passed or the session has ended.
@@ -188,6 +189,7 @@ struct LoginState {
             hasSessionExpired = false
             limit.removeUnreachedStarts()
         }
+        if run?.isCounted == true { limit.newestDidEnd(with: outcome, before: generation) }
         newestAtOutcome = .newest
         let former = exchange(&self.outcome, with: outcome)
         if isUndecided, run?.isCounted == true { limit.newestDidNotReachServer() }
@@ -248,19 +250,33 @@ struct LoginLimit {
 
     private var recentStarts: [Start] = []
 
-    private struct Start {
-        let uptime: Duration
+    struct Start {
+        fileprivate let uptime: Duration
+        /// That of the login that it has brought.
+        var generation: Int?
         var hasReachedServer = true
         /// Whether a load that has needed it has succeeded since.
         var hasHelped = false
+        /// Whether such a load was refused again, or the relogin has failed.
+        var hasFailed = false
+        /// Whether such a load has ended otherwise, of which nothing follows.
+        var isUntried = false
+
+        var isUnhelpful: Bool { !hasHelped && (hasFailed || !isUntried) }
     }
 
-    var count: Int { recentStarts.count }
+    private var count: Int { recentStarts.count }
+    private var unhelpfulCount: Int { recentStarts.count(where: \.isUnhelpful) }
+
+    var description: String {
+        let time = "\(Self.window.components.seconds) s"
+        return unhelpfulCount < Self.maxUnhelpful
+            ? "\(count) logins in \(time) were not enough" : "\(unhelpfulCount) logins in \(time) have not helped"
+    }
 
     mutating func addStart(at uptime: Duration) -> Bool {
         recentStarts.removeAll { uptime - $0.uptime >= Self.window }
-        let unhelpful = recentStarts.count { !$0.hasHelped }
-        guard count < Self.maxStarts, unhelpful < Self.maxUnhelpful else { return false }
+        guard count < Self.maxStarts, unhelpfulCount < Self.maxUnhelpful else { return false }
         recentStarts.append(Start(uptime: uptime))
         return true
     }
@@ -269,8 +285,19 @@ struct LoginLimit {
     mutating func newestDidNotReachServer() {
         if let newest = recentStarts.indices.last { recentStarts[newest].hasReachedServer = false }
     }
-    mutating func newestHasHelped() {
-        if let newest = recentStarts.indices.last { recentStarts[newest].hasHelped = true }
+    mutating func newestDidEnd(with outcome: LoginSession.Outcome, before generation: Int) {
+        guard let newest = recentStarts.indices.last else { return }
+        (recentStarts[newest].generation, recentStarts[newest].hasFailed) = (generation, outcome.error != nil)
+    }
+
+    mutating func update(_ generation: Int, _ change: (inout Start) -> Void) {
+        if let index = recentStarts.firstIndex(where: { $0.generation == generation }) { change(&recentStarts[index]) }
+    }
+
+    /// `generation` is that of the login that was refused.
+    mutating func didNotTry(after generation: Int) {
+        let index = recentStarts.firstIndex { $0.generation.map { $0 > generation } == true }
+        if let index { recentStarts[index].isUntried = true }
     }
 
     mutating func removeNewest() { _ = recentStarts.popLast() }

@@ -85,6 +85,45 @@ struct SessionTests: SessionScene {
         #expect(request.error?.reason?.contains("30 logins in 30 s") == true)
     }
 
+    @Test(.fault(39)) func `Logins whose loads are cancelled before they end are no loop`() async {
+        let tries = Counter()
+        let proxy = proxy(
+            ScriptedTransport { _ in
+                if tries.next() % 2 == 1 { return .status(401) }
+                try await Latch().wait()
+                return .json(goodsJSON([]))
+            }
+        )
+        for logins in 1...8 {
+            let request = load(proxy)
+            await suspend(while: tries.count < 2 * logins)
+            request.cancelAllRequests()
+            #expect(await screen.ending() == .cancelled)
+            #expect(account.logins == logins)
+        }
+        #expect(account.expiries == 0)
+    }
+
+    @Test(.fault(39)) func `Logins are a loop before it is known that they have not helped`() async {
+        let isKnown = Latch()
+        let paths = Lock<Set<String>>([])
+        let transport = ScriptedTransport { request in
+            if !paths.withLock({ $0.insert(request.url.path).inserted }) { try await isKnown.wait() }
+            return .status(401)
+        }
+        let proxy = proxy(transport)
+        var requests: [GoodsRequest] = []
+        for logins in 1...5 {
+            requests.append(load(proxy, "/\(logins)"))
+            await suspend(while: transport.requests.count < 2 * logins)
+        }
+        requests.append(load(proxy, "/6"))
+        #expect(await screen.ending() == .failure(.loginExpired))
+        #expect(account.logins == 5)
+        isKnown.open()
+        for _ in 1...5 { #expect(await screen.ending() == .failure(.loginExpired)) }
+    }
+
     @Test(.fault(39)) func `After five failed logins the error has the cause of the last one`() async {
         account.fails = true
         let proxy = proxy(refusing(but: "never"))
