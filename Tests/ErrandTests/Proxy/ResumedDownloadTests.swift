@@ -538,6 +538,12 @@ struct ResumedDownloadTests {
         #expect(files.ranges == [nil, "bytes=100000-", nil])
     }
 
+    @Test func `The error of a load that may not begin once more names no adapter`() {
+        let error = APIError(TransportError(.badResponse, "there is no rest").askingForRetry).withoutRequestedRetry
+        #expect(error.reason == "there is no rest")
+        #expect(error.requestedRetry == nil && error.underlying == nil)
+    }
+
     @Test func `A part that ends early is lost, and the next load continues it`() async throws {
         files.cutNext(after: 100_000)
         let request = try request()

@@ -177,7 +177,9 @@ extension APIError {
     }
 
     var withoutRequestedRetry: APIError {
-        requestedRetry.map { caused(by: APIError(type, reason: reason, underlying: $0)) } ?? self
+        guard let retry = requestedRetry else { return self }
+        // No adapter of the app has asked for that of a part.
+        return caused(by: APIError(type, reason: reason, underlying: retry.cause == .part ? nil : retry))
     }
 }
 
