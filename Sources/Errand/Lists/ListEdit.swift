@@ -95,6 +95,8 @@ extension PageAPIRequest {
     /// Removes the item with an ID.
     ///
     /// With ``itemID``, a page that contains the item does not add it again until the list is reloaded, if the list contained it.
+    /// Where the list did not, for example because ``maxPages`` has removed the page, a list by number or offset does not know that
+    /// items before the next page are fewer: call ``APIManager/refreshAll()`` then.
     ///
     /// - Parameters:
     ///   - id: The ID, by ``itemID``, or else of an `Identifiable` item.

@@ -18,8 +18,9 @@ public import Foundation
     /// Gets new credentials and stores them where the service's common headers or cookies use them.
     ///
     /// Called after loads were refused, within 30 s at most 5 times without helping them, and at most 30 times in all; a load that
-    /// needs one more relogin in this time fails at once. Calls because of ``loginRenewalDate`` do not count. Calls that did not
-    /// reach the server no longer count once a login has succeeded.
+    /// needs one more relogin in this time fails at once. Calls whose loads were cancelled, or have failed for another reason,
+    /// count only as the latter. Calls because of ``loginRenewalDate`` do not count. Calls that did not reach the server no longer
+    /// count once a login has succeeded.
     ///
     /// Calls for one service and environment never overlap; a handler of several of them must not use one refresh token for two
     /// calls. The next call begins when this one has returned, even if this one has exceeded
@@ -34,7 +35,9 @@ public import Foundation
     /// which the error's reason explains.
     ///
     /// A request that is made inside this method, and names neither a service nor a proxy, uses those of the loads that need the
-    /// login, so that credentials are sent only to their own backend. One that was made before has a proxy already.
+    /// login, so that credentials are sent only to their own backend. One that was made before has a proxy already. After a change
+    /// of the account, the loads that begin inside this method go on with the cookies of the old one, which are no longer those of
+    /// ``APIProxy/cookies``; after a logout, they begin without cookies, and share what they receive with each other alone.
     ///
     /// The task is cancelled after `reloginTimeout` and by ``APIProxy/logout(from:)``. The result is then ignored, but stored
     /// credentials would still be used: check `Task.isCancelled` before storing them.

@@ -104,7 +104,7 @@ extension PageStrategy where Self == StandardPageStrategy {
     ///     an origin contains no body, no header that may be secret, and only the cookies of that origin; if the method sends a
     ///     body, the load fails with `security`.
     ///   - sizeKey: The name of the parameter for the size, in the first request.
-    ///   - size: The number of items to request per page.
+    ///   - size: The number of items to request per page; sent if there is a `sizeKey`.
     /// - Returns: The strategy.
     public static func link(
         next: StandardPageStrategy.LinkSource = .header("next"),
