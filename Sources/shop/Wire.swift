@@ -12,8 +12,9 @@ final class Wire: APIMonitor {
     private let state = Lock(State())
     private let (endings, news) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
-    /// The exchanges that have ended since the log was cleared, in the order of their endings.
-    var exchanges: [Exchange] { state.withLock(\.ended) }
+    /// The exchanges that have ended since the log was cleared, in the order of their beginnings: the events of one load may follow
+    /// those of the next.
+    var exchanges: [Exchange] { state.withLock(\.ended).sorted { $0.start < $1.start } }
 
     /// Clears the log.
     func forget() {
@@ -49,7 +50,7 @@ final class Wire: APIMonitor {
     private func end(_ event: APIEvent, with outcome: Exchange.Outcome) {
         let isOpen = state.withLock { state in
             guard let (request, start) = state.open.removeValue(forKey: event.id) else { return false }
-            state.ended.append(Exchange(request, outcome, start.duration(to: event.time)))
+            state.ended.append(Exchange(request, outcome, start, start.duration(to: event.time)))
             return true
         }
         if isOpen { news.yield() }
@@ -70,10 +71,12 @@ struct Exchange: Sendable {
     /// The kinds of credentials in the request's headers.
     let credentials: String
     let outcome: Outcome
+    let start: ContinuousClock.Instant
     let duration: Duration
 
-    init(_ request: HTTPRequest, _ outcome: Outcome, _ duration: Duration) {
+    init(_ request: HTTPRequest, _ outcome: Outcome, _ start: ContinuousClock.Instant, _ duration: Duration) {
         self.request = request
+        self.start = start
         path = request.url.path + (request.url.query.map { "?" + $0 } ?? "")
         let kinds = [("Cookie", "cookie"), ("X-Token", "token"), ("X-Key-ID", "key")]
         let shown = kinds.filter { request.headers[$0.0] != nil }
