@@ -290,8 +290,10 @@ struct LoginLimit {
         (recentStarts[newest].generation, recentStarts[newest].hasFailed) = (generation, outcome.error != nil)
     }
 
+    /// Changes the relogin that has brought the login of a generation, or the last one before a sign-in or an early renewal.
     mutating func update(_ generation: Int, _ change: (inout Start) -> Void) {
-        if let index = recentStarts.firstIndex(where: { $0.generation == generation }) { change(&recentStarts[index]) }
+        let index = recentStarts.lastIndex { $0.generation.map { $0 <= generation } == true }
+        if let index { change(&recentStarts[index]) }
     }
 
     /// `generation` is that of the login that was refused.

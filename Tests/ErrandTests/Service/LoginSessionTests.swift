@@ -29,6 +29,16 @@ struct LoginSessionTests {
         Task { [session, service] in try? await session.ready(.next(), Place(), for: service, clock: clock) }
     }
 
+    @Test func `A login has helped although a sign-in has followed before the load was sent`() {
+        var limit = LoginLimit()
+        for number in 1...8 {
+            let isAllowed = limit.addStart(at: .zero)
+            #expect(isAllowed)
+            limit.newestDidEnd(with: .success(()), before: 2 * number)
+            limit.update(2 * number + 1) { $0.hasHelped = true }
+        }
+    }
+
     @Test func `Loads of one generation share a relogin, and a late one of it starts none`() async {
         account.gate = Latch()
         let loads = (0..<100).map { _ in renew(after: 0) }
