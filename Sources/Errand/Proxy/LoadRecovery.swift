@@ -49,7 +49,9 @@ final class LoadRecovery<Value: Sendable> {
 
     /// A cancelled load, for example, does not show whether the login that it has needed helps.
     @inline(never) func didEnd(with error: APIError) {
-        guard let refusedGeneration, error.type != .loginExpired else { return }
+        let isRefusal = error.response.map { call.service.loginExpiredStatuses.contains($0.status) } == true
+        // One of another origin is no `loginExpired`.
+        guard let refusedGeneration, error.type != .loginExpired, !isRefusal else { return }
         call.service.login.didNotTry(after: refusedGeneration)
     }
 

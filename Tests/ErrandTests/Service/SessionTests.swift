@@ -124,6 +124,27 @@ struct SessionTests: SessionScene {
         for _ in 1...5 { #expect(await screen.ending() == .failure(.loginExpired)) }
     }
 
+    @Test(.fault(39), arguments: ["/api/login", "http://sso.test/login"])
+    func `Logins after which a load is redirected to a refusal have not helped`(_ location: String) async {
+        let isReplay = Lock(true)
+        let transport = ScriptedTransport { request in
+            if request.url.path.hasSuffix("login") { return .status(401) }
+            let replays = isReplay.withLock { value in
+                value.toggle()
+                return value
+            }
+            return replays ? .status(302, headers: ["Location": location]) : .status(401)
+        }
+        let proxy = proxy(transport)
+        for _ in 0..<8 {
+            let request = load(proxy)
+            _ = await screen.ending()
+            withExtendedLifetime(request) {}
+        }
+        #expect(account.logins == 5)
+        #expect(account.expiries == 1)
+    }
+
     @Test(.fault(39)) func `After five failed logins the error has the cause of the last one`() async {
         account.fails = true
         let proxy = proxy(refusing(but: "never"))
