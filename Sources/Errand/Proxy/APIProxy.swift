@@ -331,7 +331,9 @@ public final class APIProxy: Sendable {
 extension APIProxy: ErrorHookOwner {
     func jar(for service: APIService?) -> CookieJar {
         guard let scope = ReloginScope.ofSession else { return jar(of: service) }
-        return scope.jar(for: service, sentBy: self, with: cookies)
+        let jar = scope.jar(for: service, sentBy: self, with: cookies)
+        jar.attach(to: self)
+        return jar
     }
 
     /// By now, also in a relogin.

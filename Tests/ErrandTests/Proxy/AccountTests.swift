@@ -351,6 +351,19 @@ struct AccountTests {
         #expect(jar.header(for: url) == "sid=next")
     }
 
+    @Test func `A jar that a relogin uses first reports the problems of its file to the proxy`() async throws {
+        let problems = Lock(0)
+        try Data("no cookies".utf8).write(to: folder.url.appending(path: "damaged.txt"))
+        var tokens = APIService.sample()
+        tokens.cookies = CookieJar(file: folder.url.appending(path: "damaged.txt"))
+        _ = try await relogin { proxy in
+            proxy.onError = { _ in problems.withLock { $0 += 1 } }
+        } renew: { [tokens] _ in
+            try await APIRequest<Void>("/token", service: tokens).value()
+        }
+        #expect(problems.withLock(\.self) == 1)
+    }
+
     @Test func `A logout in a relogin ends the session of the account that there is by then`() async throws {
         _ = try await relogin {
             $0.switchAccount(to: new)
