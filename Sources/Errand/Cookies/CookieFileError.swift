@@ -6,7 +6,7 @@ public struct CookieFileError: Error, Sendable {
     public enum Kind: Sendable, Hashable {
         /// The file could not be read, or another user could have put it there; it was left unchanged.
         ///
-        /// The jar does not write the file either, and tries again; not a list of public suffixes.
+        /// The jar does not write its file either, and tries again. Of a list of public suffixes, it uses the system's instead.
         case cannotRead
         /// The file was no cookie file, was damaged, or could be written by other users; it is kept under another name.
         ///
