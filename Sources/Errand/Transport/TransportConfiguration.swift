@@ -234,6 +234,7 @@ extension ClientIdentity {
         guard origins.allSatisfy({ Origin($0)?.scheme == "https" }) else {
             throw refusal("an origin is not an https URL with a host")
         }
+        guard password?.utf8.contains(0) != true else { throw refusal("the password contains NUL") }
         guard !isPKCS12 || privateKey == nil else { throw refusal("a PKCS #12 file has its key; remove privateKey") }
         for file in [certificate, privateKey].compactMap(\.self) {
             guard file.isFileURL, FileManager.default.isReadableFile(atPath: file.path) else {

@@ -173,10 +173,13 @@ struct TransportConfigurationTests {
             let file = URL(filePath: "/nowhere/client.p12")
             $0.tls.clientIdentity = ClientIdentity(certificate: file, origins: [URL("https://a.test")])
         },
+        Mistake("tls.clientIdentity", "a password with NUL") {
+            $0.tls.clientIdentity = identity([URL("https://a.test")], password: "pass\0word")
+        },
     ]
 
-    private static func identity(_ origins: [URL]) -> ClientIdentity {
-        ClientIdentity(certificate: URL(filePath: #filePath), origins: origins)
+    private static func identity(_ origins: [URL], password: String? = nil) -> ClientIdentity {
+        ClientIdentity(certificate: URL(filePath: #filePath), password: password, origins: origins)
     }
 
     @Test(arguments: TransportKind.allCases, mistakes)
