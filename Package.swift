@@ -94,10 +94,16 @@ let package = Package(
             path: "Tests/ErrandTests/Support",
             swiftSettings: strict
         ),
-        errandTests(exclude: ["Support", "Cache", "Cookies", "Lists", "Transport", "Documentation/Prelude.txt"]),
+        errandTests(
+            exclude: ["Support", "Documentation/Prelude.txt"]
+                + ["Cache", "Cookies", "Lists", "Proxy", "Requests", "Service", "Transport"]
+        ),
         errandTests(of: "Cache"),
         errandTests(of: "Cookies"),
         errandTests(of: "Lists"),
+        errandTests(of: "Proxy"),
+        errandTests(of: "Requests"),
+        errandTests(of: "Service"),
         errandTests(of: "Transport"),
         .testTarget(
             name: "ErrandSigningTests",

@@ -446,31 +446,6 @@ extension MonitorTests {
         #expect(recorder.violations.isEmpty)
     }
 
-    // MARK: Cancels
-
-    @Test(
-        .fault(134),
-        .blocksThread,
-        arguments: LoadScene.Point.allCases,
-        [LoadScene.Manner.byID, .fromAnotherThread, .ofTask]
-    )
-    func `A load that is cancelled at any point has one ending`(
-        _ point: LoadScene.Point,
-        _ manner: LoadScene.Manner
-    ) async throws {
-        let scene = try LoadScene(point, of: .data, live: nil)
-        scene.proxy.monitors = [recorder]
-        await scene.begin(manner)
-        await scene.cancel(manner)
-        await scene.release()
-        try await until { scene.proxy.activeRequests.isEmpty && recorder.ended == recorder.ids.count }
-        #expect(recorder.violations.isEmpty, "\(recorder.violations)")
-        #expect(recorder.ids.count > 0)
-        let last = try #require(recorder.ids.last)
-        #expect(recorder.steps(of: last).last == "cancelled", "\(recorder.steps(of: last))")
-        #expect(recorder.steps(of: last).contains("queued") == (point == .queued))
-    }
-
     @Test(arguments: TransportKind.allCases)
     func `Loads over sockets have events in a legal order`(_ kind: TransportKind) async throws {
         let server = try FixtureServer.start { request in

@@ -184,10 +184,3 @@ extension TemporaryFolder {
         )
     }
 }
-
-extension HTTPResponse {
-    /// Creates a response of plain text.
-    static func text(_ text: String, status: Int = 200) -> HTTPResponse {
-        HTTPResponse(status: status, body: Data(text.utf8))
-    }
-}

@@ -57,6 +57,25 @@ struct LoadCancellationTests {
         for kind in TransportKind.supportingInterruptedHeads { try await cancel(at: point, manner, live: kind) }
     }
 
+    @Test(.fault(134), arguments: CancellationPoint.allCases, [Manner.byID, .fromAnotherThread, .ofTask])
+    func `Monitors see one ending, and events in a legal order`(
+        _ point: CancellationPoint,
+        _ manner: Manner
+    ) async throws {
+        let recorder = EventRecorder()
+        let scene = try LoadScene(point, of: .data, live: nil)
+        scene.proxy.monitors = [recorder]
+        await scene.begin(manner)
+        await scene.cancel(manner)
+        await scene.release()
+        try await until { scene.proxy.activeRequests.isEmpty && recorder.ended == recorder.ids.count }
+        #expect(recorder.violations.isEmpty, "\(recorder.violations)")
+        #expect(recorder.ids.count > 0)
+        let last = try #require(recorder.ids.last)
+        #expect(recorder.steps(of: last).last == "cancelled", "\(recorder.steps(of: last))")
+        #expect(recorder.steps(of: last).contains("queued") == (point == .queued))
+    }
+
     private func cancel(
         at point: CancellationPoint,
         _ manner: Manner,

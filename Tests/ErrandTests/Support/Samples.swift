@@ -152,3 +152,51 @@ extension APIProxy {
         sharedExchanges.memberCount
     }
 }
+
+/// A stream whose hooks a test sets.
+@MainActor class SampleStream<Element: Sendable>: StreamAPIRequest<Element> {
+    var path = "/events"
+    var method = HTTPMethod.get
+    var customStrategy: StreamStrategy<Element>?
+    var limit = 1_000
+    var ownOptions = APIRequestOptions()
+    var ownTimeout: Duration?
+    var ownHeaders: HTTPHeaders = [:]
+    var onReform: (@MainActor () -> Void)?
+    var customRestartPolicy = RestartPolicy.cancelPrevious
+
+    required override init(
+        delegate: (any APIManagerCallbackDelegate)? = nil,
+        paramSource: (any APIManagerParamSource)? = nil,
+        proxy: APIProxy?
+    ) {
+        super.init(delegate: delegate, paramSource: paramSource, proxy: proxy)
+    }
+
+    override var strategy: StreamStrategy<Element>? { customStrategy ?? super.strategy }
+    override var maxElements: Int { limit }
+    override var options: APIRequestOptions { ownOptions }
+    override var timeout: Duration? { ownTimeout }
+    override var headers: HTTPHeaders { ownHeaders }
+    override func reformParams(_ params: APIParams?) -> APIParams? {
+        exchange(&onReform, with: nil)?()
+        return params
+    }
+    override var restartPolicy: RestartPolicy { customRestartPolicy }
+}
+
+final class EventStream: SampleStream<ServerSentEvent>, APIManager {}
+final class LineStream: SampleStream<String>, APIManager {}
+final class GoodsStream: SampleStream<Goods>, APIManager {}
+final class DataStream: SampleStream<Data>, APIManager {}
+final class OpaqueStream: SampleStream<Latch>, APIManager {}
+final class StoredStream: SampleStream<String>, APIManager {
+    override var destination: HTTPRequest.Destination { .folder(.temporaryDirectory) }
+}
+
+extension HTTPResponse {
+    /// Creates a response of plain text.
+    static func text(_ text: String, status: Int = 200) -> HTTPResponse {
+        HTTPResponse(status: status, body: Data(text.utf8))
+    }
+}

@@ -490,12 +490,17 @@ struct ErrandTestingTests {
     @Test func `A screen has the shared proxy of its test in every callback, whichever thread its load ends on`()
         async throws
     {
+        final class PhotoRequest: SampleRequest, APIManager {
+            typealias Response = DownloadedFile
+            var target = HTTPRequest.Destination.memory
+            override var destination: HTTPRequest.Destination { target }
+        }
         let folder = try TemporaryFolder()
         let proxy = APIProxy(service: .sample(), transport: ScriptedTransport { _ in .text("photo") })
         let screen = Screen()
         var isReplaced: [Bool] = []
         await withSharedProxy(proxy) {
-            let request = DownloadRequest(delegate: screen, proxy: nil)
+            let request = PhotoRequest(delegate: screen, proxy: nil)
             request.target = .file(folder.file)
             // The file is discarded on another thread.
             let validator = ValidatorSpy()

@@ -1,7 +1,6 @@
 import ErrandTesting
 
 @testable import Errand
-@testable import ErrandTestSupport
 
 extension APIProxy {
     /// A proxy without a network, for tests of one collaborator of a proxy.
