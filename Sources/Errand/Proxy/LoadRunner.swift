@@ -222,8 +222,9 @@ final class LoadRunner<Value: Sendable> {
     @inline(never) private func recover(from failure: APIError, in login: SentLogin?) async throws(APIError) {
         do throws(APIError) {
             recovery.sentMethod = attempt.sentMethod
+            // Also of a load that is cancelled before it is sent with the new login.
+            defer { hasNeededLogin = recovery.hasNeededLogin }
             try await recovery.recover(from: failure, in: login, turn.slot, attempt.failureContext())
-            hasNeededLogin = recovery.hasNeededLogin
             attempt.begin()
         } catch {
             guard call.stream != nil, try await reconnects(after: error) else { throw error }
@@ -280,6 +281,7 @@ final class LoadRunner<Value: Sendable> {
         }
         turn.leave()
         guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
+        if hasNeededLogin, let error { recovery.didEnd(with: error) }
         // Its relogins and retries are those of one connection.
         (recovery, hasNeededLogin) = (LoadRecovery(call, in: proxy), false)
         proxy.loads.resetSentAgain(call.id)

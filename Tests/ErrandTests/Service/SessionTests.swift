@@ -104,6 +104,35 @@ struct SessionTests: SessionScene {
         #expect(account.expiries == 0)
     }
 
+    @Test(.fault(39)) func `Nor are logins after which a stream loses its connection`() async {
+        let tries = Counter()
+        let transport = ScriptedTransport { _ in
+            let number = tries.next()
+            if number == 1 { return HTTPResponse(status: 200, headers: ["Content-Type": "text/event-stream"]) }
+            if number % 2 == 0 { return .status(401) }
+            throw TransportError(.connectionLost, "the connection was lost")
+        }
+        let proxy = proxy(transport)
+        let request = EventStream(delegate: screen, proxy: proxy)
+        request.customStrategy = .events
+        request.customStrategy?.maxReconnectionDelay = .milliseconds(100)
+        request.ownOptions.reportsActivity = true
+        var isWaiting: Bool { if case .waiting(.retry, _) = request.activity { true } else { false } }
+        request.loadData()
+        for logins in 0..<8 {
+            await transport.waitForRequests(2 * logins + 1)
+            await sentinel(proxy)
+            await suspend(while: !isWaiting)
+            await clock.waitForSleepers()
+            #expect(account.logins == logins)
+            clock.advance(by: .milliseconds(100))
+        }
+        await transport.waitForRequests(17)
+        request.cancelAllRequests()
+        #expect(await screen.ending() == .cancelled)
+        #expect(account.logins == 8 && account.expiries == 0)
+    }
+
     @Test(.fault(39)) func `Logins are a loop before it is known that they have not helped`() async {
         let isKnown = Latch()
         let paths = Lock<Set<String>>([])
