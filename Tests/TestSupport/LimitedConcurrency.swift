@@ -29,6 +29,9 @@ extension Trait where Self == LimitedConcurrency {
     /// For tests that use sockets, clocks or much processor time.
     package static var limitedConcurrency: Self { LimitedConcurrency(semaphore: .tests) }
 
+    /// For tests that need sockets or clocks, but wait most of their time, so that others go on beside them.
+    package static var mostlyWaits: Self { LimitedConcurrency(semaphore: .waitingTests) }
+
     /// For tests that block a thread while another task has to continue; one at a time, because all threads of the
     /// cooperative pool and of the main actor are two on one core.
     ///
@@ -48,6 +51,9 @@ package final class AsyncSemaphore: @unchecked Sendable {
 
     /// Shared by all tests of this process that use sockets, clocks or much processor time.
     package static let tests = AsyncSemaphore(permits: 3)
+
+    /// Shared by all tests of this process that need sockets or clocks, and wait most of their time.
+    package static let waitingTests = AsyncSemaphore(permits: 3)
 
     /// Shared by all tests of this process that block a thread while another task has to continue.
     package static let blockingTests = AsyncSemaphore(permits: 1)

@@ -11,7 +11,7 @@ import Testing
 @MainActor
 @Suite(
     "The queue admits as many requests as the transport performs",
-    .limitedConcurrency,
+    .mostlyWaits,
     .hangLimit,
     .timeLimit(.minutes(10))
 )

@@ -7,7 +7,7 @@ import TestSupport
 
 @testable import ErrandTestSupport
 
-@Suite("A hostile server", .limitedConcurrency, .timeLimit(.minutes(10)))
+@Suite("A hostile server", .mostlyWaits, .timeLimit(.minutes(10)))
 struct TransportFaultTests {
     @Test("a closed port is an error within a second", .separateThread, .fault(1), arguments: TransportKind.allCases)
     func closedPort(kind: TransportKind) async throws {

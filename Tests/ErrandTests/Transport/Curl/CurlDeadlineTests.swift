@@ -8,7 +8,7 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@Suite("Deadlines", .limitedConcurrency, .timeLimit(.minutes(10)))
+@Suite("Deadlines", .mostlyWaits, .timeLimit(.minutes(10)))
 struct CurlDeadlineTests {
     /// How a server prevents the response from being complete.
     enum Slowness: CaseIterable {

@@ -7,7 +7,7 @@ import Testing
 @testable import Errand
 @testable import ErrandTestSupport
 
-@Suite("The timings of libcurl", .limitedConcurrency, .timeLimit(.minutes(10)))
+@Suite("The timings of libcurl", .mostlyWaits, .timeLimit(.minutes(10)))
 struct CurlTimingTests {
     private func timings(_ request: HTTPRequest, _ transport: CurlTransport) async throws -> ExchangeTimings {
         let timings = try #require(try await transport.send(request).timings)

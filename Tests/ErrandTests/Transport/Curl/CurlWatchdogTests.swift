@@ -6,7 +6,7 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@Suite("The watchdog of libcurl's loops", .limitedConcurrency, .timeLimit(.minutes(10)))
+@Suite("The watchdog of libcurl's loops", .mostlyWaits, .timeLimit(.minutes(10)))
 struct CurlWatchdogTests {
     /// What the thread of a loop does inside one turn.
     enum Turn: CaseIterable {
