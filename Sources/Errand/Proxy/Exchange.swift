@@ -214,18 +214,16 @@ final class Exchange {
         // What has refused the body says why.
         let failure = (error.underlying as? CheckedBody.Refusal)?.error ?? APIError(error)
         trace?.ended(with: .failure(failure))
+        // The server may have done what it was asked to do.
+        invalidate()
         return failure
     }
 
-    /// What has arrived of the responses, without a body; the last one has no status if it has not begun.
-    @inline(never) var partialResponse: APIResponse {
+    /// Removes what the request may have changed, by what has arrived of the responses; the last one may not have begun.
+    @inline(never) func invalidate() {
         let (status, headers) = head.value ?? (0, [:])
-        return APIResponse(
-            HTTPResponse(status: status, headers: headers),
-            to: id,
-            url: current.url,
-            redirects: redirects
-        )
+        let response = HTTPResponse(status: status, headers: headers)
+        cache?.invalidation?(APIResponse(response, to: id, url: current.url, redirects: redirects))
     }
 }
 

@@ -112,15 +112,9 @@ final class LoadRunner<Value: Sendable> {
         let exchange = attempt.makeExchange(request, cache)
         // Other serializers read such a response in memory.
         let stored = call.serializer.source == .file ? call.acceptedStatuses : []
-        do throws(APIError) {
-            let response = try await exchange.send(storing: stored, progress: attempt.progress)
-            turn.isMultiplexed = exchange.isMultiplexed
-            return response
-        } catch {
-            // The server has done what it was asked to do.
-            cache?.invalidation?(exchange.partialResponse)
-            throw error
-        }
+        let response = try await exchange.send(storing: stored, progress: attempt.progress)
+        turn.isMultiplexed = exchange.isMultiplexed
+        return response
     }
 
     @inline(never) private func sharedResponse(
@@ -242,11 +236,11 @@ final class LoadRunner<Value: Sendable> {
         let result: Result<APIResponse, APIError>
         do throws(TransportError) {
             result = .success(try await exchange.response(attempt.progress))
+            // What was stored while it arrived may be older.
+            exchange.invalidate()
         } catch {
             result = .failure(exchange.failure(error))
         }
-        // What was stored while it arrived may be older.
-        cache?.invalidation?(exchange.partialResponse)
         let response = try await stream.end(with: result)
         turn.isMultiplexed = exchange.isMultiplexed
         return response
