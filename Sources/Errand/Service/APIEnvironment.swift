@@ -110,20 +110,16 @@ extension APIEnvironment: RedactedDescription {
 
 /// The login sessions of a service and its copies: one for each environment and origin.
 final class LoginSessions: Sendable {
-    private struct Key: Hashable {
-        let name: String
-        let origin: String
-    }
+    /// By the names of the environments, and their origins.
+    private let sessions = Lock<[String: [String: LoginSession]]>([:])
 
-    private let sessions = Lock<[Key: LoginSession]>([:])
-
-    var all: [LoginSession] { sessions.withLock { Array($0.values) } }
-    var environmentNames: Set<String> { sessions.withLock { Set($0.keys.map(\.name)) } }
+    var all: [LoginSession] { sessions.withLock { $0.values.flatMap(\.values) } }
+    var environmentNames: Set<String> { sessions.withLock { Set($0.keys) } }
 
     func session(of environment: APIEnvironment) -> LoginSession {
-        let key = Key(name: environment.name, origin: environment.baseURL.originText)
-        let new = LoginSession(cacheName: Checksum.name(of: Array("\(key.origin)\n\(key.name)".utf8)))
-        return sessions.withLock { $0.value(for: key, orElse: new) }
+        let (name, origin) = (environment.name, environment.baseURL.originText)
+        let new = LoginSession(cacheName: Checksum.name(of: Array("\(origin)\n\(name)".utf8)))
+        return sessions.withLock { $0[name, default: [:]].value(for: origin, orElse: new) }
     }
 }
 
