@@ -28,11 +28,11 @@ final class SharedExchanges: Sendable {
                 waiter: waiter,
                 progress: progress,
                 trace: call.trace,
-                priority: call.exchangeLane?.priority,
+                lane: call.exchangeLane,
                 didQueue: didQueue,
                 begin: begin
             )
-            if let trace = join(key, as: member, in: call.exchangeLane, of: proxy) {
+            if let trace = join(key, as: member, of: proxy) {
                 start(SharedExchange.Name(key: key, number: id), request, of: call, in: generation, proxy, trace)
             }
             return nil
@@ -122,12 +122,8 @@ final class SharedExchanges: Sendable {
 
     /// Returns the trace of the exchange if the load is the first, which has to begin it; one that waits gets the lane of a load
     /// with a higher priority.
-    private func join(
-        _ key: SharedExchange.Key,
-        as member: SharedExchange.Member,
-        in lane: QueueLane?,
-        of proxy: APIProxy
-    ) -> ExchangeTrace? {
+    private func join(_ key: SharedExchange.Key, as member: SharedExchange.Member, of proxy: APIProxy) -> ExchangeTrace?
+    {
         // Events of the exchange may follow before it is known whether the load has joined it.
         member.trace?.reserve()
         let (isFirst, former, shared, exchange) = exchanges.withLock { exchanges in
@@ -137,12 +133,12 @@ final class SharedExchanges: Sendable {
                 exchanges.removeValue(forKey: key)
                 ?? SharedExchange(
                     number: member.id,
-                    lane: lane,
+                    lane: member.lane,
                     trace: ExchangeTrace(isShared: true) { [self] in members(of: name).compactMap(\.trace) }
                 )
             shared.members[member.id] = member
             let former = shared.lane
-            if let lane, let former, lane.priority > former.priority { shared.lane = lane }
+            if let lane = member.lane, let former, lane.priority > former.priority { shared.lane = lane }
             exchanges[key] = shared
             return (isFirst, former, shared, shared.trace.number)
         }
@@ -274,7 +270,7 @@ private struct SharedExchange {
         let progress: TransferProgress.Handler?
         let trace: LoadTrace?
         /// `nil` if it does not queue.
-        let priority: RequestPriority?
+        let lane: QueueLane?
         let didQueue: @Sendable () -> Void
         let begin: @Sendable () -> Void
     }
@@ -293,10 +289,10 @@ private struct SharedExchange {
 
     /// The highest priority may have been that of a member which has left.
     mutating func lowerPriority(without member: Member) {
-        guard let former = lane?.priority, member.priority == former,
-            !members.values.contains(where: { $0.priority == former })
+        guard let former = lane?.priority, member.lane?.priority == former,
+            !members.values.contains(where: { $0.lane?.priority == former })
         else { return }
-        lane?.priority = members.values.compactMap(\.priority).max() ?? former
+        lane?.priority = members.values.compactMap(\.lane?.priority).max() ?? former
     }
 
     /// Called after the exchange was removed, so that no other load joins it.
