@@ -220,12 +220,7 @@ struct RequestQueueState {
     private var multiplexed: Set<String> = []
 
     init(limits: QueueLimits, capacity: TransportCapacity) {
-        self.limits = QueueLimits(perHost: limits.perHost, total: limits.total)
-        var capacity = capacity
-        capacity.connectionsPerHost = max(1, capacity.connectionsPerHost)
-        capacity.connections = max(1, capacity.connections)
-        capacity.streamsPerConnection = max(1, capacity.streamsPerConnection)
-        self.capacity = capacity
+        (self.limits, self.capacity) = (QueueLimits(perHost: limits.perHost, total: limits.total), capacity)
     }
 
     var waitingCount: Int { lines.values.reduce(0) { $0 + $1.count } }
@@ -376,9 +371,9 @@ struct RequestQueueState {
         guard admissions.count < limits.total else { return false }
         let (count, isMultiplexed) = (hosts[name] ?? 0, multiplexed.contains(name))
         let needsConnection = !isMultiplexed || count == 0
-        guard !needsConnection || connections < capacity.connections else { return false }
+        guard !needsConnection || connections < max(1, capacity.connections) else { return false }
         let carried = isMultiplexed ? capacity.streamsPerConnection : capacity.connectionsPerHost
-        return count < min(limits.perHost, carried)
+        return count < min(limits.perHost, max(1, carried))
     }
 
     private func firstWithoutRoom() -> QueuePlace? {
