@@ -69,7 +69,10 @@ public final class APIBatch: APIGroup {
         let failure = await withTaskGroup(of: APIError?.self) { group in
             for step in steps {
                 // A task of the main actor: such tasks begin in their order.
-                let operation: @MainActor @Sendable () async -> APIError? = { await self.failure(of: step) }
+                let operation: @MainActor @Sendable () async -> APIError? = {
+                    do throws(APIError) { try await step(self) } catch { return error }
+                    return nil
+                }
                 group.addTask(operation: operation)
             }
             var (failure, hasSucceeded) = (APIError?.none, steps.isEmpty)
@@ -84,11 +87,6 @@ public final class APIBatch: APIGroup {
             return failure ?? (hasSucceeded ? nil : APIError(.cancelled))
         }
         if let failure { throw failure }
-    }
-
-    private func failure(of step: Step) async -> APIError? {
-        do throws(APIError) { try await step(self) } catch { return error }
-        return nil
     }
 }
 
