@@ -43,7 +43,6 @@ public final class APIProxy: Sendable {
     let sharedExchanges = SharedExchanges()
     let delivery = MainDelivery()
     let transport: any HTTPTransport
-    let reportsHeads: Bool
     let clock: any APIClock
     /// The stored responses of its loads; `nil`, the default, stores none.
     public let cache: APICache?
@@ -78,7 +77,6 @@ public final class APIProxy: Sendable {
         state = Lock(State(service: service, cookies: cookies))
         let transport = transport ?? SystemTransport()
         (self.transport, self.reachability, self.clock) = (transport, reachability, clock)
-        reportsHeads = transport is any HeadReporting
         queue = RequestQueue(limits: queueLimits, capacity: transport.capacity)
         monitorList = Lock(ObservingMonitors(monitors))
         cookies.attach(to: self)

@@ -118,7 +118,7 @@ final class Exchange {
         }
         head.forget()
         // A transport that wraps another one may change what is stored of a response, but not that there was one.
-        let head = proxy.reportsHeads ? head : nil
+        let head = proxy.transport is any HeadReporting ? head : nil
         // Not in the event, which may be kept.
         request.didReceiveHead = { [url = request.url, invalidate = cache?.invalidation] status, headers in
             invalidate?(APIResponse(HTTPResponse(status: status, headers: headers), to: nil, url: url))
