@@ -12,8 +12,6 @@ final class Call<Value: Sendable>: Sendable {
     /// Whether a load that may have a place in the queue waits for this one.
     let isOfLoad: Bool
     let isCoalescing: Bool
-    /// Whether the load queues only when it is sent: it may share an exchange, which queues, or use a stored response.
-    let queuesLater: Bool
     let progress: TransferProgress.Handler?
     private let extras: Boxed<CallExtras>?
 
@@ -41,28 +39,18 @@ final class Call<Value: Sendable>: Sendable {
             [.get, .head].contains(draft.method) && draft.destination == .memory && extras.stream == nil
             && extras.relogin == nil
         isCoalescing = coalescesIdentical && isShareable && !loginRole.isLoginRequest
-        queuesLater = isCoalescing || extras.cache?.readsFirst(draft.method) == true
         self.extras = extras.isEmpty ? nil : Boxed(wrappedValue: extras)
         self.progress = progress
     }
 
     /// Neither shares an exchange nor uses a stored response that the server has not confirmed: both may be older than the reason
     /// to send it again.
-    func sending(_ draft: RequestDraft) -> Call {
-        var extras = extras?.wrappedValue ?? CallExtras()
-        extras.cache = extras.cache?.sendingAgain
-        return Call(
-            id: id,
-            service: service,
-            cookies: cookies,
-            draft: draft,
-            serializer: serializer,
-            priority: priority,
-            loginRole: loginRole,
-            isOfLoad: isOfLoad,
-            extras: extras,
-            progress: progress
-        )
+    init(_ call: Call, sending draft: RequestDraft) {
+        (id, service, cookies, self.draft, serializer) = (call.id, call.service, call.cookies, draft, call.serializer)
+        (priority, loginRole, isOfLoad, isCoalescing) = (call.priority, call.loginRole, call.isOfLoad, false)
+        var extras = call.extras
+        if let cache = call.cache { extras?.wrappedValue.cache = cache.sendingAgain }
+        (self.extras, progress) = (extras, call.progress)
     }
 
     /// The load that validates a stale response which this one has used.
@@ -95,6 +83,9 @@ final class Call<Value: Sendable>: Sendable {
     var stream: (any StreamHandler)? { extras?.wrappedValue.stream }
     var cache: CacheUse? { extras?.wrappedValue.cache }
     var gate: (any LoadGate)? { extras?.wrappedValue.gate }
+
+    /// Whether the load queues only when it is sent: it may share an exchange, which queues, or use a stored response.
+    var queuesLater: Bool { isCoalescing || cache?.readsFirst(draft.method) == true }
 
     @inline(never) func willWaitForLogin() {
         trace?.willWaitForLogin(after: service.login.generation, limit: service.reloginTimeout)

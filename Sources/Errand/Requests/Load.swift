@@ -252,7 +252,7 @@ extension APIManager {
             draft.add(addition)
             // What is sent again because of an edit is to have another response.
             draft.idempotencyKey = options.idempotencyKey?()
-            return call.sending(draft)
+            return Call(call, sending: draft)
         }
         return call
     }
