@@ -47,13 +47,15 @@ final class LoadRecovery<Value: Sendable> {
         try await retry(after: failure, isOffline: isOffline)
     }
 
-    /// A cancelled load, for example, does not show whether the login that it has needed helps.
-    @inline(never) func didEnd(with error: APIError) {
-        let isRefusal = error.response.map { call.service.loginExpiredStatuses.contains($0.status) } == true
+    /// A cancelled load, for example, or one that uses a stored response, does not show whether the login that it has needed helps.
+    @inline(never) func didEnd(with error: APIError? = nil) {
         // One of another origin is no `loginExpired`.
-        guard let refusedGeneration, error.type != .loginExpired, !isRefusal else { return }
+        let isRefusal = error?.response.map { statuses.contains($0.status) && !isOfService($0) } == true
+        guard let refusedGeneration, error?.type != .loginExpired, !isRefusal else { return }
         call.service.login.didNotTry(after: refusedGeneration)
     }
+
+    private var statuses: Set<Int> { call.service.loginExpiredStatuses }
 
     /// Returns the error of a load that may not be sent again; the adapters of failures see it as well.
     @inline(never) func finalError(_ error: APIError, _ slot: QueueSlot, _ context: Boxed<AdapterContext>?) async

@@ -55,7 +55,9 @@ final class LoadRunner<Value: Sendable> {
                 guard let response = try await response(in: login) else { continue }
                 if call.stream != nil, try await reconnects(after: nil) { continue }
                 let loaded = try await attempt.value(in: response, cache)
-                if call.renewsLogin, response.source != .cache {
+                if response.source == .cache {
+                    if hasNeededLogin { recovery.didEnd() }
+                } else if call.renewsLogin {
                     call.service.login.didSucceed(with: login, hasNeededOne: hasNeededLogin)
                 }
                 guard let cache else { return loaded }

@@ -54,7 +54,7 @@ struct LoginState {
         if generation == self.generation { current.isProven = true }
     }
 
-    mutating func didNotTry(after generation: Int) { limit.didNotTry(after: generation) }
+    mutating func didNotTry(after generation: Int) { limit.didNotTry(after: generation, current: self.generation) }
     mutating func didRefuseAgain(in generation: Int) { limit.update(generation) { $0.hasFailed = true } }
 
     private mutating func nextGeneration() {
@@ -168,7 +168,7 @@ struct LoginState {
     /// Counts a login that refused loads need; returns whether there were not too many recently.
     mutating func mayStart(_ number: Int, at uptime: Duration) -> Bool {
         if isCurrent(number), run?.earlyStart != nil { return true }
-        guard limit.addStart(at: uptime) else { return false }
+        guard limit.addStart(at: uptime, after: generation) else { return false }
         if isCurrent(number) { run?.isCounted = true }
         return true
     }
@@ -249,10 +249,12 @@ struct LoginLimit {
     static let window = Duration.seconds(30)
 
     private var recentStarts: [Start] = []
+    /// The login that was refused before a relogin which is about to begin, and whose load has ended otherwise.
+    private var untriedGeneration: Int?
 
     struct Start {
         fileprivate let uptime: Duration
-        /// That of the login that it has brought.
+        /// That of the login that it has brought; `nil` while it runs.
         var generation: Int?
         var hasReachedServer = true
         /// Whether a load that has needed it has succeeded since.
@@ -274,10 +276,11 @@ struct LoginLimit {
             ? "\(count) logins in \(time) were not enough" : "\(unhelpfulCount) logins in \(time) have not helped"
     }
 
-    mutating func addStart(at uptime: Duration) -> Bool {
+    /// `generation` is that of the login that was refused.
+    mutating func addStart(at uptime: Duration, after generation: Int) -> Bool {
         recentStarts.removeAll { uptime - $0.uptime >= Self.window }
         guard count < Self.maxStarts, unhelpfulCount < Self.maxUnhelpful else { return false }
-        recentStarts.append(Start(uptime: uptime))
+        recentStarts.append(Start(uptime: uptime, isUntried: untriedGeneration == generation))
         return true
     }
 
@@ -296,10 +299,10 @@ struct LoginLimit {
         if let index { change(&recentStarts[index]) }
     }
 
-    /// `generation` is that of the login that was refused.
-    mutating func didNotTry(after generation: Int) {
-        let index = recentStarts.firstIndex { $0.generation.map { $0 > generation } == true }
-        if let index { recentStarts[index].isUntried = true }
+    /// `generation` is that of the login that was refused; the relogin may not have ended, nor even begun.
+    mutating func didNotTry(after generation: Int, current: Int) {
+        let index = recentStarts.firstIndex { ($0.generation ?? current + 1) > generation }
+        if let index { recentStarts[index].isUntried = true } else { untriedGeneration = generation }
     }
 
     mutating func removeNewest() { _ = recentStarts.popLast() }

@@ -32,10 +32,28 @@ struct LoginSessionTests {
     @Test func `A login has helped although a sign-in has followed before the load was sent`() {
         var limit = LoginLimit()
         for number in 1...8 {
-            let isAllowed = limit.addStart(at: .zero)
+            let isAllowed = limit.addStart(at: .zero, after: 2 * number - 1)
             #expect(isAllowed)
             limit.newestDidEnd(with: .success(()), before: 2 * number)
             limit.update(2 * number + 1) { $0.hasHelped = true }
+        }
+    }
+
+    /// When the load of a relogin ends that has not been sent with the new login.
+    enum EarlyEnding: CaseIterable {
+        case beforeStart, beforeOutcome, afterwards
+    }
+
+    @Test(arguments: EarlyEnding.allCases)
+    func `A login that no load has tried counts as no failure`(_ ending: EarlyEnding) {
+        var limit = LoginLimit()
+        for generation in 0..<8 {
+            if ending == .beforeStart { limit.didNotTry(after: generation, current: generation) }
+            let isAllowed = limit.addStart(at: .zero, after: generation)
+            #expect(isAllowed)
+            if ending == .beforeOutcome { limit.didNotTry(after: generation, current: generation) }
+            limit.newestDidEnd(with: .success(()), before: generation + 1)
+            if ending == .afterwards { limit.didNotTry(after: generation, current: generation + 1) }
         }
     }
 

@@ -104,6 +104,61 @@ struct SessionTests: SessionScene {
         #expect(account.expiries == 0)
     }
 
+    @Test(.fault(39), arguments: [true, false])
+    func `Nor are logins whose loads end while they run`(_ isCancelled: Bool) async {
+        let proxy = proxy(refusing(but: "never"))
+        let session = proxy.defaultService?.login
+        for logins in 1...8 {
+            let gate = Latch()
+            account.gate = gate
+            let request = GoodsRequest(delegate: screen, proxy: proxy)
+            request.ownOptions.deadline = .seconds(1)
+            request.loadData()
+            await suspend(while: account.logins < logins || session?.waiterCount != 1)
+            if isCancelled { request.cancelAllRequests() } else { clock.advance(by: .seconds(1)) }
+            #expect(await screen.ending() == (isCancelled ? .cancelled : .failure(.timeout)))
+            gate.open()
+            await suspend(while: session?.currentGeneration != logins)
+        }
+        #expect(account.expiries == 0)
+    }
+
+    @Test(.fault(39)) func `Nor are logins whose loads use a stored response`() async throws {
+        let (folder, tries) = (try TemporaryFolder(), Counter())
+        let transport = ScriptedTransport { _ in
+            let number = tries.next()
+            guard number == 1 else { return .status(number % 2 == 0 ? 401 : 503) }
+            return .json(goodsJSON([]), headers: ["Cache-Control": "max-age=0, stale-if-error=600"])
+        }
+        let service = APIService.sample { $0.reloginHandler = account }
+        let cache = APICache(folder: folder.url.appending(path: "cache"))
+        let proxy = APIProxy(service: service, transport: transport, clock: clock, cache: cache)
+        for logins in 0...8 {
+            let request = load(proxy)
+            #expect(await screen.ending() == .success)
+            #expect(account.logins == logins)
+            withExtendedLifetime(request) {}
+        }
+        #expect(account.expiries == 0)
+    }
+
+    @Test(.fault(39)) func `Nor are logins whose loads are refused with another reason than the login`() async {
+        let tries = Counter()
+        let proxy = proxy(
+            ScriptedTransport { _ in
+                tries.next() % 2 == 1 ? .status(401) : .json(#"{"errcode":7,"msg":"scope"}"#, status: 401)
+            }
+        )
+        proxy.defaultService?.isLoginExpired = { $0.body.isEmpty }
+        for logins in 1...8 {
+            let request = load(proxy)
+            #expect(await screen.ending() == .failure(.http))
+            #expect(account.logins == logins)
+            withExtendedLifetime(request) {}
+        }
+        #expect(account.expiries == 0)
+    }
+
     @Test(.fault(39)) func `Nor are logins after which a stream loses its connection`() async {
         let tries = Counter()
         let transport = ScriptedTransport { _ in
