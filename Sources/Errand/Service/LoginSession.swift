@@ -186,7 +186,7 @@ final class LoginSession: Sendable {
         // Nothing has refused that login.
         guard state.withLock({ !$0.hasSignedIn(since: run) }) else { return .success(()) }
         // The session may have ended, or the deadline passed, before the main actor had time for this.
-        guard state.withLock({ $0.begin(run) }) else { return .failure(APIError(.cancelled)) }
+        guard state.withLock({ $0.begin(run, at: now) }) else { return .failure(APIError(.cancelled)) }
         guard state.withLock({ $0.mayStart(run, at: uptime) }) else { return .failure(state.withLock(\.tooManyLogins)) }
         do {
             let renewalDate = try await EnvironmentScope.$current.withValue(service.environment) {

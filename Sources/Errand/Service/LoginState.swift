@@ -152,9 +152,12 @@ struct LoginState {
     func hasSignedIn(since number: Int) -> Bool { isCurrent(number) && run?.hasSignedIn == true }
 
     /// Returns whether the relogin is the current one and has no outcome, so that the handler may be called for it.
-    mutating func begin(_ number: Int) -> Bool {
+    ///
+    /// A renewal date that has come by then begins no other.
+    mutating func begin(_ number: Int, at date: Date) -> Bool {
         guard isCurrent(number), run?.hasOutcome == false else { return false }
         run?.hasBegun = true
+        if run?.earlyStart == nil { spentUntil = date }
         return true
     }
 

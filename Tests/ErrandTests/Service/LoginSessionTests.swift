@@ -497,6 +497,25 @@ struct EarlyRenewalTests: SessionScene {
         #expect(account.logins == 2)
     }
 
+    @Test func `A date that has passed when a relogin begins starts no other, even if that fails`() async {
+        let late = Latch()
+        let transport = ScriptedTransport { request in
+            guard request.url.path.hasSuffix("late") else { return .json(goodsJSON([])) }
+            try await late.wait()
+            return .status(401)
+        }
+        let proxy = proxy(transport)
+        account.loginRenewalDate = clock.date.addingTimeInterval(10)
+        account.fails = true
+        let refused = load(proxy, "/late")
+        await transport.waitForRequests(1)
+        clock.advance(by: .seconds(11))
+        late.open()
+        #expect(await screen.endings(of: [refused]) == [.failure(.loginExpired)])
+        #expect(await screen.endings(of: [load(proxy)]) == [.success])
+        #expect(account.logins == 1)
+    }
+
     @Test func `After a renewal that failed no date up to its beginning starts another`() async {
         let proxy = proxy(accepting)
         account.fails = true
