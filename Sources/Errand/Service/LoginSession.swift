@@ -215,15 +215,11 @@ final class LoginSession: Sendable {
         if outcome.error?.isOfCancelledLogin == true, let dropped = state.withLock({ $0.closeUnneeded(run) }) {
             return resume(dropped)
         }
-        // In the turn of the main actor that ends a sign-in, the app keeps its login.
-        if state.withLock({ $0.hasSignedIn(since: run) }) { await MainActor.run {} }
-        // The user may have signed in meanwhile.
-        let outcome = state.withLock { $0.hasSignedIn(since: run) } ? .success(()) : outcome
         if case .failure = outcome, let closed = state.withLock({ $0.closeFailedEarly(run) }) {
             // The login is valid until the service refuses it.
             return resume(closed)
         }
-        guard state.withLock({ $0.setOutcome(outcome, of: run) }) != nil else { return }
+        guard let (outcome, _) = state.withLock({ $0.setOutcome(outcome, of: run) }) else { return }
         if let error = outcome.error {
             if error.type == .loginExpired { await reportExpiry(error, run: run, of: service) }
             if let (failed, late) = state.withLock({ $0.closeFailed(run) }) {
@@ -231,6 +227,8 @@ final class LoginSession: Sendable {
                 return resume(late)
             }
         }
+        // In the turn of the main actor that ends a sign-in, the app keeps its login.
+        if state.withLock({ $0.hasSignedIn(since: run) }) { await MainActor.run {} }
         while true {
             let (closed, unplaced) = state.withLock { $0.closePlaced(run) }
             guard !unplaced.isEmpty else { return resume(closed) }

@@ -182,9 +182,14 @@ struct LoginState {
         return APIError(.loginExpired, reason: limit.description, underlying: outcome.error?.underlying)
     }
 
-    /// Returns the former outcome; `nil` if the deadline has passed or the session has ended.
-    mutating func setOutcome(_ outcome: LoginSession.Outcome, of number: Int) -> LoginSession.Outcome? {
+    /// Returns the outcome, which is a success if the user has signed in meanwhile, and the former one; `nil` if the deadline has
+    /// passed or the session has ended.
+    mutating func setOutcome(
+        _ outcome: LoginSession.Outcome,
+        of number: Int
+    ) -> (own: LoginSession.Outcome, former: LoginSession.Outcome)? {
         guard isCurrent(number), run?.hasOutcome == false else { return nil }
+        let outcome = run?.hasSignedIn == true ? .success(()) : outcome
         run?.hasOutcome = true
         relogins += 1
         nextGeneration()
@@ -196,7 +201,7 @@ struct LoginState {
         newestAtOutcome = .newest
         let former = exchange(&self.outcome, with: outcome)
         if isUndecided, run?.isCounted == true { limit.newestDidNotReachServer() }
-        return former
+        return (outcome, former)
     }
 }
 
@@ -227,9 +232,11 @@ extension LoginState {
         return close()
     }
 
-    /// Ends a failed early relogin, unless a load needs it; no date up to its beginning begins another.
+    /// Ends a failed early relogin, unless a load needs it or the user has signed in; no date up to its beginning begins another.
     mutating func closeFailedEarly(_ number: Int) -> Closed? {
-        guard isCurrent(number), let earlyStart = run?.earlyStart, run?.hasOutcome == false else { return nil }
+        guard isCurrent(number), let earlyStart = run?.earlyStart, run?.hasOutcome == false,
+            run?.hasSignedIn == false
+        else { return nil }
         spentUntil = earlyStart
         return close()
     }

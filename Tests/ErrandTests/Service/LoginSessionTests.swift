@@ -220,6 +220,17 @@ struct LoginSessionTests {
         #expect(closed?.failed.holder == nil && closed?.late.holder != nil)
     }
 
+    @Test(arguments: [nil, Date.now])
+    func `A sign-in at the instant in which a relogin fails makes it a success`(_ earlyStart: Date?) {
+        var state = LoginState()
+        let relogin = state.open(earlyStart: earlyStart, Place())
+        _ = state.beginSession()
+        let isClosed = state.closeFailedEarly(relogin) != nil
+        let outcome = state.setOutcome(.failure(APIError(.loginExpired)), of: relogin)?.own
+        #expect(!isClosed && outcome != nil && outcome?.error == nil)
+        #expect(state.refusal(of: RequestID(rawValue: 1)) == nil)
+    }
+
     @Test func `After a sign-in on a screen, the failure of a relogin counts for no load`() async {
         (account.fails, account.gate) = (true, Latch())
         let load = renew(after: 0)
