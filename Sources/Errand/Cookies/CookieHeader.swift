@@ -26,8 +26,7 @@ struct CookieSession: Sendable {
     private let jar: CookieJar
     private let generation: CookieJar.Generation
     private let start: Date
-    /// Whether the login has been replaced since: servers remove the cookie of a login that they refuse, which is that of the new
-    /// login now.
+    /// Whether the login has been replaced since.
     private let isLate: @Sendable () -> Bool
     /// With which they refuse one.
     private let refusals: Set<Int>
@@ -55,25 +54,31 @@ struct CookieSession: Sendable {
 
     /// Stores the cookies of a response, one for each `Set-Cookie` header field.
     ///
+    /// Servers remove the cookie of a login that they refuse, which may be that of a new login by now: one that was set after the
+    /// request was sent. The response with that may not have ended yet.
+    ///
     /// Of as many fields as one site may have cookies: the cookies of further ones would only evict those of the first ones,
     /// and a head of a server may have thousands, which take seconds.
-    func store(from headers: HTTPHeaders, url: URL, status: Int, at date: Date = .now) {
+    func store(from headers: HTTPHeaders, url: URL, status: Int, sentAt: Date? = nil, at date: Date = .now) {
         let fields = headers.fields(named: "Set-Cookie").prefix(CookieStore.maximumPerSite)
         guard !fields.isEmpty else { return }
         // Another process may have ended the session since the request was sent.
         jar.refreshNow(at: date)
-        let newest = isLate() ? start : nil
-        // A body or a redirect may say that it is a refusal as well.
-        let isRefusal = refusals.contains(status)
+        // A body, or another status, may say that it is a refusal as well.
+        let (isLate, isSuccess) = (isLate(), 200..<300 ~= status)
+        // What this response has set itself counts for the rest of it.
+        var own: [Cookie] = []
         for field in fields {
-            jar.store(
+            let outcome = jar.store(
                 setCookie: field.bytes,
                 from: url,
                 generation: generation,
-                unlessUpdatedSince: newest,
-                removalsOnly: !isRefusal,
+                unlessUpdatedSince: isLate || !isSuccess ? sentAt ?? start : nil,
+                removalsOnly: !(isLate && refusals.contains(status)),
+                except: own,
                 at: date
             )
+            if case .stored(let cookie) = outcome, isLate || !isSuccess { own.append(cookie) }
         }
     }
 }

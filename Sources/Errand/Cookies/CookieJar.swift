@@ -171,6 +171,7 @@ public final class CookieJar: Sendable {
         generation: Generation? = nil,
         unlessUpdatedSince newest: Date? = nil,
         removalsOnly: Bool = false,
+        except own: [Cookie] = [],
         at date: Date = .now
     ) -> Outcome {
         guard let url = CookieURL(url, trustsLoopback: trustworthyLoopback) else {
@@ -181,7 +182,7 @@ public final class CookieJar: Sendable {
             let cookie = try Cookie(header, from: url, suffixes: suffixes, at: date)
             return change { state in
                 if let newest, !removalsOnly || cookie.isExpired(at: date), let known = state.store[cookie.key],
-                    known.updated > CookieTimestamp(newest)
+                    known.updated > CookieTimestamp(newest), !own.contains(where: { $0.key == cookie.key })
                 {
                     return .refused(.older)
                 }

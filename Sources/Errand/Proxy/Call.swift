@@ -101,13 +101,15 @@ final class Call<Value: Sendable>: Sendable {
 
     func cookieSession(by clock: any APIClock) -> CookieSession? {
         guard let cookies else { return nil }
-        let refusals = renewsLogin ? service.loginExpiredStatuses : []
-        let session = CookieSession(cookies, clock: clock, refusals: refusals) {
-            [login = service.login, generation = service.login.currentGeneration] in
-            login.currentGeneration != generation
+        let relogin = extras?.wrappedValue.relogin
+        // The user may sign in while a relogin sends requests to another service.
+        let (login, other) = (service.login, relogin?.service.login)
+        let session = CookieSession(cookies, clock: clock, refusals: service.loginExpiredStatuses) {
+            [stage = login.stage, otherStage = other?.stage] in
+            login.stage != stage || other?.stage != otherStage
         }
         // Afterwards, because a logout that follows ends the session as well.
-        return extras?.wrappedValue.relogin?.hasLost(cookies) == true ? nil : session
+        return relogin?.hasLost(cookies) == true ? nil : session
     }
 
     func adapterContext(attempt: Int, clock: any APIClock) -> AdapterContext {

@@ -100,8 +100,10 @@ final class Exchange {
         try current.validate()
         guard !Task.isCancelled else { throw .cancelledUnsent }
         var request = current
-        if request.headers["Cookie"] == nil, let cookie = session?.field(for: request.url, at: proxy.clock.date) {
-            request.headers.append(cookie)
+        if let session, request.headers["Cookie"] == nil {
+            let date = proxy.clock.date
+            head.willSend(at: date)
+            if let cookie = session.field(for: request.url, at: date) { request.headers.append(cookie) }
         }
         if part?.willSend(to: redirects.isEmpty ? nil : request.url) == false {
             (request.headers["Range"], request.headers["If-Range"]) = (nil, nil)
@@ -231,20 +233,30 @@ final class Exchange {
 ///
 /// Its cookies are stored when it arrives: the end of the body may be hours later, when they have changed, or a lost connection.
 final class ReceivedHead: Sendable {
+    private struct State {
+        /// When the cookies of the request were read.
+        var sentAt: Date?
+        var head: (status: Int, headers: HTTPHeaders)?
+    }
+
     private let session: CookieSession?
     private let clock: any APIClock
-    private let head = Lock<(status: Int, headers: HTTPHeaders)?>(nil)
+    private let state = Lock(State())
 
     init(_ session: CookieSession?, _ clock: any APIClock) { (self.session, self.clock) = (session, clock) }
 
     /// `nil` before it has arrived.
-    var value: (status: Int, headers: HTTPHeaders)? { head.withLock(\.self) }
+    var value: (status: Int, headers: HTTPHeaders)? { state.withLock(\.head) }
 
-    func forget() { head.withLock { $0 = nil } }
+    func forget() { state.withLock { $0.head = nil } }
+    func willSend(at date: Date) { state.withLock { $0.sentAt = date } }
 
     func receive(_ status: Int, _ headers: HTTPHeaders, from url: URL) {
-        head.withLock { $0 = (status, headers) }
-        session?.store(from: headers, url: url, status: status, at: clock.date)
+        let sentAt = state.withLock { state in
+            state.head = (status, headers)
+            return state.sentAt
+        }
+        session?.store(from: headers, url: url, status: status, sentAt: sentAt, at: clock.date)
     }
 }
 

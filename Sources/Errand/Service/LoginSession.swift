@@ -8,6 +8,11 @@ import Foundation
 final class LoginSession: Sendable {
     typealias Outcome = Result<Void, APIError>
 
+    struct Stage: Equatable {
+        fileprivate let generation: Int?
+        fileprivate let begun: Int
+    }
+
     private let state = Lock(LoginState())
     /// Of the origin and the environment, for the sessions of a cache.
     let cacheName: String
@@ -25,6 +30,10 @@ final class LoginSession: Sendable {
 
     /// `nil` while a relogin runs.
     var currentGeneration: Int? { state.withLock { $0.isRunning ? nil : $0.generation } }
+    /// Changes when a relogin begins or ends, and when a sign-in has succeeded, also during a relogin.
+    var stage: Stage {
+        state.withLock { Stage(generation: $0.isRunning ? nil : $0.generation, begun: $0.sessions.begun) }
+    }
     var current: SentLogin { state.withLock(\.current) }
 
     /// `nil` while a relogin runs, and when the renewal date has come.

@@ -400,6 +400,99 @@ struct SessionTests: SessionScene {
         withExtendedLifetime((requests, early)) {}
     }
 
+    private func signIn(_ proxy: APIProxy) -> GoodsRequest {
+        let login = GoodsRequest(delegate: screen, proxy: proxy)
+        (login.path, login.customLogin) = ("/login", true)
+        return login
+    }
+
+    @Test(arguments: [200, 400, 401], [true, false])
+    func `What refuses a relogin does not remove the cookie of a sign-in that has overtaken it`(
+        _ status: Int,
+        _ isOfService: Bool
+    ) async {
+        let (late, url) = (Latch(), APIService.sample().baseURL)
+        let transport = ScriptedTransport { request in
+            switch request.url.lastPathComponent {
+            case "login": return .json(goodsJSON([]), headers: ["Set-Cookie": "sid=new; Path=/"])
+            case "refresh":
+                try await late.wait()
+                return .json("{}", status: status, headers: ["Set-Cookie": "sid=; Max-Age=0; Path=/"])
+            default: return request.headers["Cookie"] == "sid=new" ? .json(goodsJSON([])) : .status(401)
+            }
+        }
+        let proxy = proxy(transport)
+        proxy.cookies.store(setCookie: "sid=old; Path=/", from: url, at: clock.date)
+        account.login = { [proxy] in
+            let service = isOfService ? nil : APIService.sample()
+            _ = try? await APIRequest<Void>("/refresh", method: .post, service: service, proxy: proxy).value()
+            throw Account.WrongPassword()
+        }
+        let request = load(proxy)
+        await transport.waitForRequests(2)
+        clock.advance(by: .seconds(1))
+        let login = signIn(proxy)
+        login.loadData()
+        #expect(await screen.endings(of: [login]) == [.success])
+        clock.advance(by: .seconds(1))
+        late.open()
+        #expect(await screen.endings(of: [request]) == [.success])
+        #expect(proxy.cookies.cookies.map(\.value) == ["new"])
+        #expect(account.expiries == 0)
+    }
+
+    @Test(arguments: [401, 302], [true, false])
+    func `A late refusal does not remove the cookie of a sign-in that has not ended yet`(
+        _ status: Int,
+        _ hasHandler: Bool
+    ) async {
+        let (late, gate, url) = (Latch(), Latch(), APIService.sample().baseURL)
+        let transport = ScriptedTransport { request in
+            if request.headers["Cookie"] == "sid=new" { return .json(goodsJSON([])) }
+            guard request.url.lastPathComponent == "late" else {
+                return .json(goodsJSON([]), headers: ["Set-Cookie": "sid=new; Path=/"])
+            }
+            try await late.wait()
+            return .status(status, headers: ["Set-Cookie": "sid=; Max-Age=0; Path=/", "Location": "/login"])
+        }
+        let proxy = proxy(transport)
+        proxy.defaultService?.redirectPolicy = .refuse
+        proxy.defaultService?.isLoginExpired = { $0.headers["Location"] == nil ? nil : true }
+        if !hasHandler { proxy.defaultService?.reloginHandler = nil }
+        proxy.cookies.store(setCookie: "sid=old; Path=/", from: url, at: clock.date)
+        let request = load(proxy, "/late")
+        await transport.waitForRequests(1)
+        clock.advance(by: .seconds(1))
+        let login = signIn(proxy)
+        login.ownOptions.adapters.response = [Adapter { _, _ in try await gate.wait() }]
+        login.loadData()
+        await suspend(while: proxy.cookies.cookies.first?.value != "new")
+        clock.advance(by: .seconds(1))
+        late.open()
+        #expect(await screen.endings(of: [request]) == [hasHandler ? .success : .failure(.loginExpired)])
+        #expect(proxy.cookies.cookies.map(\.value) == ["new"])
+        gate.open()
+        #expect(await screen.endings(of: [login]) == [.success])
+    }
+
+    @Test func `A refusal removes a cookie that was set by a redirect before it, or by itself`() async {
+        let transport = ScriptedTransport { [clock] request in
+            clock.advance(by: .seconds(1))
+            guard request.url.lastPathComponent == "goods" else {
+                let lines = ["sid=; Max-Age=0; Path=/", "lang=en; Path=/", "lang=; Max-Age=0; Path=/"]
+                return .status(401, headers: HTTPHeaders(lines.map { HTTPField("Set-Cookie", $0) }))
+            }
+            return .status(302, headers: ["Location": "/login", "Set-Cookie": "sid=guest; Path=/"])
+        }
+        let proxy = proxy(transport)
+        proxy.defaultService?.reloginHandler = nil
+        let request = load(proxy)
+        #expect(await screen.ending() == .failure(.loginExpired))
+        #expect(transport.requests.map { $0.headers["Cookie"] } == [nil, "sid=guest"])
+        #expect(proxy.cookies.cookies.isEmpty)
+        withExtendedLifetime(request) {}
+    }
+
     @Test func `Cookies of a success count whenever it was sent`() async {
         let (late, url) = (Latch(), APIService.sample().baseURL)
         let transport = ScriptedTransport { request in
