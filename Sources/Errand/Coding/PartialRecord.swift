@@ -84,6 +84,8 @@ struct PartialRecord: Codable, Sendable {
         guard !headers.hasContentCoding, let range = text.flatMap(StoredRange.init(contentRange:)),
             range.first == offset, length == nil || length == range.length, let validator
         else { return nil }
+        // Whichever of both is wrong, the bytes are not known to be those.
+        if let count = try? BodyFraming(headers).contentLength(), count != range.last - range.first + 1 { return nil }
         // A date alone need not be repeated (RFC 9110 section 15.3.7), and a server that ignores If-Range repeats no tag.
         let (tag, date) = (headers["ETag"], headers["Last-Modified"] ?? validator)
         let isSame = validator.hasPrefix("\"") ? tag == validator : tag == nil && date == validator

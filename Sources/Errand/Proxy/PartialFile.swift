@@ -28,6 +28,8 @@ final class PartialFile: LoadFile {
         var failure: SystemError?
         /// Where the bytes of the response end; `nil` for one that is not a part.
         var end: Int64?
+        /// Whether an early end of the response cannot be that of the connection.
+        var isChunked = false
 
         mutating func startAgain(because reason: String) -> TransportError {
             (record, mustStartAgain) = (PartialRecord(), true)
@@ -184,6 +186,7 @@ extension PartialFile: HTTPBodyReceiver {
                 throw state.startAgain(because: "the server sent another part than was requested")
             }
             (state.record.length, state.end) = (part.length, part.end)
+            state.isChunked = headers["Transfer-Encoding"] != nil
             state.takesBody = true
             // As one of this start of the machine, in which what follows is kept as well.
             try? state.record.write(names, synchronizes: false)
@@ -248,6 +251,9 @@ extension PartialFile: HTTPBodyReceiver {
         synchronize()
         let former = state.withLock(\.self)
         if let failure = former.failure { throw TransportError(cannotWrite: target, failure) }
+        if let end = former.end, former.offset < end, former.isChunked {
+            throw state.withLock { $0.startAgain(because: "the response has fewer bytes than its Content-Range") }
+        }
         guard let length = former.record.length, former.offset != length else { return }
         throw TransportError(.connectionLost, "the response ended after \(former.offset) of \(length) bytes")
     }

@@ -484,13 +484,14 @@ struct ResumedDownloadTests {
     /// Responses to a request for the rest from 100,000 that do not continue it.
     enum Lie: CaseIterable, Sendable {
         case otherStart, otherLength, hugeLength, otherTag, noTag, noRange, severalParts, unsatisfiable, coded, unit,
-            okay
+            okay, shorter, shorterChunks
 
         fileprivate var response: Response {
             let (rest, length) = ([UInt8](repeating: 66, count: 200_000), FileServer.length)
             func part(_ range: String, _ headers: HeaderLines = ["ETag": "\"1\""]) -> Response {
                 .bytes(rest, status: 206, headers: headers + ["Content-Range": range])
             }
+            let range: HeaderLines = ["ETag": "\"1\"", "Content-Range": "bytes 100000-299999/\(length)"]
             return switch self {
             case .otherStart: part("bytes 99999-299998/\(length)")
             case .otherLength: part("bytes 100000-299999/300001")
@@ -505,6 +506,8 @@ struct ResumedDownloadTests {
                 .gzip(rest, status: 206, headers: ["Content-Range": "bytes 100000-299999/\(length)", "ETag": "\"1\""])
             case .unit: part("items 100000-299999/\(length)")
             case .okay: .bytes(rest, headers: ["ETag": "\"1\"", "Content-Range": "bytes 99999-299998/\(length)"])
+            case .shorter: .bytes(rest.dropLast(10), status: 206, headers: range)
+            case .shorterChunks: .chunked([rest.dropLast(10)], status: 206, headers: range)
             }
         }
     }
