@@ -524,7 +524,7 @@ extension APIManager {
         for waiter in waiters {
             // The delegate or another waiter may have signed the user out.
             let isOutdated = outcome.error == nil && role != .signIn && service?.login.hasEnded(since: id) == true
-            waiter.ended(isOutdated ? .failure(ended(APIError(.cancelled))) : outcome)
+            waiter.scope.run { waiter.ended(isOutdated ? .failure(ended(APIError(.cancelled))) : outcome) }
         }
         manager.interceptor?.request(manager, didEnd: ending)
     }

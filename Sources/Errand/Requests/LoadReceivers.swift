@@ -13,6 +13,8 @@ struct LoadWaiter {
     let request: BaseAPIRequest
     /// `nil` for one that waits until the ending.
     let caller: AnyObject?
+    /// In which it has called; a load that it has joined may be part of a relogin.
+    let scope = LoadScope()
     let ended: @MainActor (Result<any Sendable, APIError>) -> Void
 }
 

@@ -221,6 +221,26 @@ struct ReloginScopeTests: SessionScene {
         withExtendedLifetime(bystander) {}
     }
 
+    @Test func `The closure of a screen that has joined one begins loads like any other`() async {
+        let (slow, gate) = (Latch(), Latch())
+        let proxy = proxy(transport(slow))
+        let (joined, followUp) = (inner(proxy, "/slow"), GoodsRequest(delegate: screen, proxy: proxy))
+        joined.customRestartPolicy = .ignoreNew
+        (followUp.path, followUp.method) = ("/goods", .get)
+        account.login = {
+            _ = try await joined.value()
+            try await gate.wait()
+        }
+        let request = load(proxy)
+        await suspend(while: !joined.isLoading)
+        joined.loadData { _ in followUp.loadData() }
+        slow.open()
+        await suspend(while: proxy.defaultService?.login.waiterCount != 2)
+        gate.open()
+        #expect(await screen.endings(of: [request, followUp]) == [.success, .success])
+        #expect(account.logins == 1)
+    }
+
     @Test func `Two relogins that need each other do not wait for each other`() async {
         let second = Account()
         second.setToken("none")
