@@ -7,8 +7,8 @@ final class LoadRecovery<Value: Sendable> {
     /// That of the last request; `nil` for that of the load, which an adapter may have changed.
     var sentMethod: HTTPMethod?
     private var neededLogins = 0
-    /// That of the login for which the last of them was.
-    private var refusedGeneration: Int?
+    /// That of the login that the last of them brings.
+    private var neededGeneration: Int?
     var hasNeededLogin: Bool { neededLogins > 0 }
     private var retryCount = 0
     /// The most of a download that there was before a retry, and how often it has begun again.
@@ -51,8 +51,8 @@ final class LoadRecovery<Value: Sendable> {
     @inline(never) func didEnd(with error: APIError? = nil) {
         // One of another origin is no `loginExpired`.
         let isRefusal = error?.response.map { statuses.contains($0.status) && !isOfService($0) } == true
-        guard let refusedGeneration, error?.type != .loginExpired, !isRefusal else { return }
-        call.service.login.didNotTry(after: refusedGeneration)
+        guard let neededGeneration, error?.type != .loginExpired, !isRefusal else { return }
+        call.service.login.didNotTry(neededGeneration)
     }
 
     private var statuses: Set<Int> { call.service.loginExpiredStatuses }
@@ -166,8 +166,11 @@ final class LoadRecovery<Value: Sendable> {
     ) async -> APIError? {
         let session = call.service.login
         let mayNeedLogin = neededLogins == 0 || (login.isProven && neededLogins < LoginLimit.maxOfLoad)
-        guard let isNeeded = session.join(login, mayNeedLogin: mayNeedLogin) else { return refusal }
-        if isNeeded { (neededLogins, refusedGeneration) = (neededLogins + 1, login.generation) }
+        switch session.need(after: login, mayNeedLogin: mayNeedLogin) {
+        case .refused: return refusal
+        case .relogin(let generation): (neededLogins, neededGeneration) = (neededLogins + 1, generation)
+        case .none: break
+        }
         call.willWaitForLogin()
         do {
             try await session.renew(call.id, place, after: login.generation, for: call.service, clock: proxy.clock)

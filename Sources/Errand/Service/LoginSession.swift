@@ -55,8 +55,8 @@ final class LoginSession: Sendable {
     /// A load that has needed a relogin is refused again.
     func didRefuseAgain(_ login: SentLogin) { state.withLock { $0.didRefuseAgain(in: login.generation) } }
 
-    /// A load that was refused with the login of a generation, and has needed a relogin, has ended for another reason.
-    func didNotTry(after generation: Int) { state.withLock { $0.didNotTry(after: generation) } }
+    /// A load has ended, for another reason than the login, that has needed the relogin which brings the login of a generation.
+    func didNotTry(_ generation: Int) { state.withLock { $0.didNotTry(generation) } }
 
     @MainActor func readRenewalDate(for service: APIService) {
         guard let handler = service.reloginHandler else { return }
@@ -107,15 +107,8 @@ final class LoginSession: Sendable {
         return run
     }
 
-    /// Returns whether a refused load needs a relogin: not if there is a newer login, or if another load needs the relogin that
-    /// runs; `nil` if it needs one that it may not start.
-    func join(_ login: SentLogin, mayNeedLogin: Bool) -> Bool? {
-        let isElsewhere = state.withLock { state in
-            state.isKeepingLogin || state.generation != login.generation && !state.isUndecided
-                || state.isNeeded && !mayNeedLogin
-        }
-        guard !isElsewhere else { return false }
-        return mayNeedLogin ? true : nil
+    func need(after login: SentLogin, mayNeedLogin: Bool) -> LoginNeed {
+        state.withLock { $0.need(after: login.generation, mayNeedLogin: mayNeedLogin) }
     }
 
     /// A running relogin no longer counts, and its waiters end as cancelled.

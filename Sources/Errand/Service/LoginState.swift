@@ -22,6 +22,8 @@ struct LoginState {
     }
 
     private(set) var current = SentLogin(generation: 0, isProven: false)
+    /// From which on the login is the current one: a relogin that fails leaves it.
+    private var loginGeneration = 0
     private(set) var sessions = (ended: 0, begun: 0)
     /// When the last session ended.
     private(set) var endedAt: RequestID?
@@ -54,11 +56,21 @@ struct LoginState {
         if generation == self.generation { current.isProven = true }
     }
 
-    mutating func didNotTry(after generation: Int) { limit.didNotTry(after: generation, current: self.generation) }
+    mutating func didNotTry(_ generation: Int) { limit.didNotTry(generation) }
     mutating func didRefuseAgain(in generation: Int) { limit.update(generation) { $0.hasFailed = true } }
 
-    private mutating func nextGeneration() {
+    private mutating func nextGeneration(isNewLogin: Bool = true) {
         current = SentLogin(generation: generation + 1, isProven: false)
+        if isNewLogin { loginGeneration = generation }
+    }
+    /// Whether there is a newer login than that of a generation.
+    private func isReplaced(_ generation: Int) -> Bool { generation < loginGeneration }
+
+    /// What a load needs that was refused with the login of a generation.
+    func need(after generation: Int, mayNeedLogin: Bool) -> LoginNeed {
+        if isKeepingLogin || isReplaced(generation) || isNeeded && !mayNeedLogin { return .none }
+        if !isRunning, generation != self.generation, !isUndecided { return .none }
+        return mayNeedLogin ? .relogin(self.generation + 1) : .refused
     }
 
     /// Whether the server has neither granted nor refused the last login.
@@ -67,11 +79,12 @@ struct LoginState {
     /// Returns how a relogin has ended since a load was sent that was refused; `nil` if the load needs one.
     mutating func outcome(after generation: Int) -> LoginSession.Outcome? {
         guard !isRunning else {
-            if self.generation == generation { requireRun() }
+            if !isReplaced(generation) { requireRun() }
             return nil
         }
+        guard isUndecided else { return self.generation == generation ? nil : outcome }
         // The outcome of a relogin without a response of the server does not apply to a load that did not wait for it.
-        return self.generation == generation || isUndecided ? nil : outcome
+        return isReplaced(generation) ? .success(()) : nil
     }
 
     /// `holder` holds the loads with the same login in the queue until the relogin is closed.
@@ -171,7 +184,7 @@ struct LoginState {
     /// Counts a login that refused loads need; returns whether there were not too many recently.
     mutating func mayStart(_ number: Int, at uptime: Duration) -> Bool {
         if isCurrent(number), run?.earlyStart != nil { return true }
-        guard limit.addStart(at: uptime, after: generation) else { return false }
+        guard limit.addStart(at: uptime, for: generation + 1) else { return false }
         if isCurrent(number) { run?.isCounted = true }
         return true
     }
@@ -192,12 +205,12 @@ struct LoginState {
         let outcome = run?.hasSignedIn == true ? .success(()) : outcome
         run?.hasOutcome = true
         relogins += 1
-        nextGeneration()
+        nextGeneration(isNewLogin: outcome.error == nil)
         if case .success = outcome {
             hasSessionExpired = false
             limit.removeUnreachedStarts()
         }
-        if run?.isCounted == true { limit.newestDidEnd(with: outcome, before: generation) }
+        if run?.isCounted == true { limit.newestDidEnd(with: outcome) }
         newestAtOutcome = .newest
         let former = exchange(&self.outcome, with: outcome)
         if isUndecided, run?.isCounted == true { limit.newestDidNotReachServer() }
@@ -259,13 +272,13 @@ struct LoginLimit {
     static let window = Duration.seconds(30)
 
     private var recentStarts: [Start] = []
-    /// The login that was refused before a relogin which is about to begin, and whose load has ended otherwise.
+    /// That of a relogin which is about to begin, although the load has ended that has needed it.
     private var untriedGeneration: Int?
 
     struct Start {
         fileprivate let uptime: Duration
-        /// That of the login that it has brought; `nil` while it runs.
-        var generation: Int?
+        /// That of the login that it brings.
+        let generation: Int
         var hasReachedServer = true
         /// Whether a load that has needed it has succeeded since.
         var hasHelped = false
@@ -286,11 +299,12 @@ struct LoginLimit {
             ? "\(count) logins in \(time) were not enough" : "\(unhelpfulCount) logins in \(time) have not helped"
     }
 
-    /// `generation` is that of the login that was refused.
-    mutating func addStart(at uptime: Duration, after generation: Int) -> Bool {
+    mutating func addStart(at uptime: Duration, for generation: Int) -> Bool {
         recentStarts.removeAll { uptime - $0.uptime >= Self.window }
         guard count < Self.maxStarts, unhelpfulCount < Self.maxUnhelpful else { return false }
-        recentStarts.append(Start(uptime: uptime, isUntried: untriedGeneration == generation))
+        recentStarts.append(
+            Start(uptime: uptime, generation: generation, isUntried: untriedGeneration == generation)
+        )
         return true
     }
 
@@ -298,24 +312,26 @@ struct LoginLimit {
     mutating func newestDidNotReachServer() {
         if let newest = recentStarts.indices.last { recentStarts[newest].hasReachedServer = false }
     }
-    mutating func newestDidEnd(with outcome: LoginSession.Outcome, before generation: Int) {
-        guard let newest = recentStarts.indices.last else { return }
-        (recentStarts[newest].generation, recentStarts[newest].hasFailed) = (generation, outcome.error != nil)
+    mutating func newestDidEnd(with outcome: LoginSession.Outcome) {
+        if let newest = recentStarts.indices.last { recentStarts[newest].hasFailed = outcome.error != nil }
     }
 
     /// Changes the relogin that has brought the login of a generation, or the last one before a sign-in or an early renewal.
     mutating func update(_ generation: Int, _ change: (inout Start) -> Void) {
-        let index = recentStarts.lastIndex { $0.generation.map { $0 <= generation } == true }
+        let index = recentStarts.lastIndex { $0.generation <= generation }
         if let index { change(&recentStarts[index]) }
     }
 
-    /// `generation` is that of the login that was refused; the relogin may not have ended, nor even begun.
-    mutating func didNotTry(after generation: Int, current: Int) {
-        let index = recentStarts.firstIndex { ($0.generation ?? current + 1) > generation }
+    /// The relogin may not have ended, nor even begun.
+    mutating func didNotTry(_ generation: Int) {
+        let index = recentStarts.firstIndex { $0.generation == generation }
         if let index { recentStarts[index].isUntried = true } else { untriedGeneration = generation }
     }
 
-    mutating func removeNewest() { _ = recentStarts.popLast() }
+    mutating func removeNewest() {
+        _ = recentStarts.popLast()
+        untriedGeneration = nil
+    }
 
     mutating func removeUnreachedStarts() { recentStarts.removeAll { !$0.hasReachedServer } }
 }
@@ -326,6 +342,16 @@ struct SentLogin: Sendable {
     let generation: Int
     /// Whether a load had succeeded with it when this was read, so that a refusal may mean that it has expired since.
     var isProven: Bool
+}
+
+/// What a refused load needs.
+enum LoginNeed: Equatable {
+    /// This relogin, by the generation of the login that it brings.
+    case relogin(Int)
+    /// A relogin that it may not start.
+    case refused
+    /// There is a newer login, or it fails with the last relogin, or waits for one that another load needs.
+    case none
 }
 
 /// A load that waits for a relogin.

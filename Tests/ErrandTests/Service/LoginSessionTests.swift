@@ -32,9 +32,9 @@ struct LoginSessionTests {
     @Test func `A login has helped although a sign-in has followed before the load was sent`() {
         var limit = LoginLimit()
         for number in 1...8 {
-            let isAllowed = limit.addStart(at: .zero, after: 2 * number - 1)
+            let isAllowed = limit.addStart(at: .zero, for: 2 * number)
             #expect(isAllowed)
-            limit.newestDidEnd(with: .success(()), before: 2 * number)
+            limit.newestDidEnd(with: .success(()))
             limit.update(2 * number + 1) { $0.hasHelped = true }
         }
     }
@@ -47,13 +47,27 @@ struct LoginSessionTests {
     @Test(arguments: EarlyEnding.allCases)
     func `A login that no load has tried counts as no failure`(_ ending: EarlyEnding) {
         var limit = LoginLimit()
-        for generation in 0..<8 {
-            if ending == .beforeStart { limit.didNotTry(after: generation, current: generation) }
-            let isAllowed = limit.addStart(at: .zero, after: generation)
+        for generation in 1...8 {
+            if ending == .beforeStart { limit.didNotTry(generation) }
+            let isAllowed = limit.addStart(at: .zero, for: generation)
             #expect(isAllowed)
-            if ending == .beforeOutcome { limit.didNotTry(after: generation, current: generation) }
-            limit.newestDidEnd(with: .success(()), before: generation + 1)
-            if ending == .afterwards { limit.didNotTry(after: generation, current: generation + 1) }
+            if ending == .beforeOutcome { limit.didNotTry(generation) }
+            limit.newestDidEnd(with: .success(()))
+            if ending == .afterwards { limit.didNotTry(generation) }
+        }
+    }
+
+    @Test func `A login that no load has tried is not the one before, which has not reached its server`() {
+        var limit = LoginLimit()
+        for number in 1...8 {
+            let isFirstAllowed = limit.addStart(at: .zero, for: 2 * number - 1)
+            limit.newestDidEnd(with: .failure(APIError(.noNetwork)))
+            limit.newestDidNotReachServer()
+            let isSecondAllowed = limit.addStart(at: .zero, for: 2 * number)
+            limit.didNotTry(2 * number)
+            limit.newestDidEnd(with: .success(()))
+            limit.removeUnreachedStarts()
+            #expect(isFirstAllowed && isSecondAllowed)
         }
     }
 
@@ -85,12 +99,12 @@ struct LoginSessionTests {
 
     @Test func `A load that may start no relogin waits for the one that another load needs`() async {
         let login = SentLogin(generation: 0, isProven: true)
-        #expect(session.join(login, mayNeedLogin: false) == nil)
+        #expect(session.need(after: login, mayNeedLogin: false) == .refused)
         account.gate = Latch()
         let load = renew(after: 0)
         await suspend(while: session.waiterCount < 1)
-        #expect(session.join(login, mayNeedLogin: false) == false)
-        #expect(session.join(login, mayNeedLogin: true) == true)
+        #expect(session.need(after: login, mayNeedLogin: false) == .none)
+        #expect(session.need(after: login, mayNeedLogin: true) == .relogin(session.generation + 1))
         account.gate?.open()
         #expect(await load.value == nil)
     }
@@ -218,6 +232,34 @@ struct LoginSessionTests {
         #expect(!isDropped)
         let closed = state.closeFailed(relogin)
         #expect(closed?.failed.holder == nil && closed?.late.holder != nil)
+    }
+
+    @Test(arguments: [APIErrorType.noNetwork, .loginExpired])
+    func `A load with the login before a relogin that has failed needs the early one that runs`(_ type: APIErrorType) {
+        var state = LoginState()
+        let failed = state.open(Place())
+        let isSet = state.setOutcome(.failure(APIError(type)), of: failed) != nil
+        let isClosed = state.closeFailed(failed) != nil
+        let early = state.open(earlyStart: .now, Place())
+        #expect(isSet && isClosed && state.need(after: 0, mayNeedLogin: true) == .relogin(2))
+        let waits = state.outcome(after: 0) == nil
+        let isDropped = state.closeFailedEarly(early) != nil
+        #expect(waits && !isDropped)
+    }
+
+    @Test func `A load with the login before the newest one needs none after a relogin without a response`() {
+        var state = LoginState()
+        let outcomes = [LoginSession.Outcome.success(()), .failure(APIError(.noNetwork))]
+        for outcome in outcomes {
+            let relogin = state.open(Place())
+            let isSet = state.setOutcome(outcome, of: relogin) != nil
+            _ = outcome.error == nil ? state.close() : state.closeFailed(relogin)?.failed
+            #expect(isSet)
+        }
+        let (older, newer) = (state.outcome(after: 0), state.outcome(after: 1))
+        #expect(older != nil && older?.error == nil && newer == nil)
+        #expect(state.need(after: 0, mayNeedLogin: true) == .none)
+        #expect(state.need(after: 1, mayNeedLogin: true) == .relogin(3))
     }
 
     @Test(arguments: [nil, Date.now])
