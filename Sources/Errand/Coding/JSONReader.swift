@@ -327,7 +327,9 @@ extension JSONNumber {
         let low = Decimal(UInt64(truncatingIfNeeded: significand))
         let high = Decimal(UInt64(significand >> 64))
         let digits = high == 0 ? low : high * (Decimal(UInt64.max) + 1) + low
-        return Decimal(sign: isNegative ? .minus : .plus, exponent: exponent, significand: digits)
+        let decimal = Decimal(sign: isNegative ? .minus : .plus, exponent: exponent, significand: digits)
+        // Zeros at the end of the digits are a part of the exponent of those.
+        return decimal.isNaN ? nil : decimal
     }
 
     private var truncatedText: String { "\(isNegative ? "-" : "")\(significand)e\(exponent)" }

@@ -221,6 +221,10 @@ struct JSONReaderTests {
         #expect(try JSONValue(json: Data(text.utf8)) == .decimal(decimal))
     }
 
+    @Test func `A number whose zeros exceed the exponent of a decimal is a double`() throws {
+        #expect(try JSONValue(json: Data("12345678901234567890e127".utf8)) == .double(12_345_678_901_234_567_890e127))
+    }
+
     @Test(
         .fault(54),
         arguments: ["1e400", "-1e400", "1e99999999999999999999", "1" + String(repeating: "0", count: 100_000)]
