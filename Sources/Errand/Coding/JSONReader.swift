@@ -11,7 +11,8 @@ struct JSONReader {
         case refused
         /// The characters are U+FFFD, and the number is `null`.
         case repaired
-        /// Either is ``JSONValue/damaged``.
+        /// Either is ``JSONValue/damaged``, and so is each malformed string and number that `JSONDecoder` accepts if nothing decodes
+        /// it.
         case marked
     }
 
@@ -95,7 +96,12 @@ struct JSONReader {
     }
 
     private mutating func number() throws -> JSONValue {
-        guard let range = scanner.number() else { throw scanner.malformed() }
+        let start = scanner.position
+        let found = scanner.number()
+        if damage == .marked, found == nil || scanner.peek.isOfNumber, scanner.skipNumber(from: start) {
+            return .damaged
+        }
+        guard let range = found else { throw scanner.malformed() }
         guard let value = JSONNumber(UnsafeBufferPointer(rebasing: scanner.bytes[range])).value else {
             switch damage {
             case .refused: throw scanner.malformed("a number is out of range")
@@ -130,7 +136,11 @@ extension JSONReader {
 extension JSONReader {
     /// Returns `nil` for a damaged one that is to be marked.
     private mutating func string() throws -> String? {
-        guard let (range, hasEscapes) = scanner.string() else { throw scanner.malformed() }
+        let start = scanner.position
+        guard let (range, hasEscapes) = scanner.string() else {
+            if damage == .marked, scanner.skipString(from: start) { return nil }
+            throw scanner.malformed()
+        }
         let text = scanner.bytes[range]
         do {
             guard hasEscapes else { return try validated(UnsafeBufferPointer(rebasing: text)) }

@@ -74,6 +74,25 @@ struct JSONScanner {
         return start..<position
     }
 
+    /// Passes over what begins there as a string, with any character; returns whether it ends.
+    mutating func skipString(from start: Int) -> Bool {
+        position = start
+        guard take(UInt8(ascii: "\"")) else { return false }
+        while position < bytes.count {
+            if take(UInt8(ascii: "\"")) { return true }
+            position += peek == UInt8(ascii: "\\") ? 2 : 1
+        }
+        return false
+    }
+
+    /// Passes over all characters of numbers there; returns whether they begin as a number.
+    mutating func skipNumber(from start: Int) -> Bool {
+        position = start
+        guard peek.isASCIIDigit || peek == UInt8(ascii: "-") else { return false }
+        while peek.isOfNumber { position += 1 }
+        return true
+    }
+
     private mutating func takeDigits() -> Bool {
         let start = position
         while position < bytes.count, bytes[position].isASCIIDigit { position += 1 }
@@ -83,5 +102,15 @@ struct JSONScanner {
     /// With a position and no part of the text.
     func malformed(_ reason: String = "an unexpected character or end") -> DecodingError {
         .dataCorrupted(.init(codingPath: [], debugDescription: "\(reason) at byte \(position)"))
+    }
+}
+
+extension UInt8 {
+    /// Whether it is one of the characters of numbers, in whatever order.
+    var isOfNumber: Bool {
+        switch self {
+        case UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E"): true
+        default: isASCIIDigit
+        }
     }
 }

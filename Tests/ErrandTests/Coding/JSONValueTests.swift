@@ -614,7 +614,7 @@ struct JSONTimeTests {
 
     /// What was once a reason to look for all values of a text with the decoder.
     enum Oddity: CaseIterable {
-        case number, surrogate, utf16, ambiguousNames
+        case number, surrogate, utf16, ambiguousNames, control, escape, zeros, minus
     }
 
     @Test(.fault(84), arguments: Oddity.allCases)
@@ -629,12 +629,16 @@ struct JSONTimeTests {
             case .surrogate: #""z":"\ud83d""#
             case .utf16: #""z":0"#
             case .ambiguousNames: #""a_b":1,"aB":2"#
+            case .control: "\"z\":\"\t\""
+            case .escape: #""z":"\q""#
+            case .zeros: #""z":[01,1.2.3]"#
+            case .minus: #""z":-"#
             }
         for text in Self.texts(depth: 490) {
             let text = #"{"id":7,\#(member),"extra":\#(String(decoding: text, as: UTF8.self))}"#
             let body = oddity == .utf16 ? Data(text.data(using: .utf16) ?? Data()) : Data(text.utf8)
             let response = APIResponse(HTTPResponse(status: 200, body: body), url: service.baseURL)
-            let good = text.replacing("1e400", with: "1").replacing(#"\ud83d"#, with: "")
+            let good = text.replacing(member, with: #""z":0"#)
             let limit = try cpuTime { try JSONSerialization.jsonObject(with: Data(good.utf8)) } * Self.limit * 2
             let own = try cpuTime(below: limit) { try ResponseSerializer<Item>.json.value(of: response, from: service) }
             #expect(own < limit)
